@@ -1,0 +1,113 @@
+//! The harness: how one family of models sees tack.
+//!
+//! A harness turns items into a [`Prompt`], the model's words back into [`Action`]s, and outcomes
+//! into what the model reads. It is pure: everything it may look at is in the [`View`]. Only here
+//! are a tool's surface name and parameters known.
+
+use async_trait::async_trait;
+
+use crate::model::{BlobId, Item, Limits, Model, Outcome, Part, Reply, Scene, ToolCall, WireKind};
+use crate::wire::prompt::Prompt;
+
+/// Implemented by manifests ([`load`] makes them) and by outside programs.
+///
+/// The loop calls, in this order: [`notes`](Harness::notes) and [`prompt`](Harness::prompt) before
+/// a request, [`interpret`](Harness::interpret) after it, then for each call
+/// [`tell`](Harness::tell) and [`submitted`](Harness::submitted) with what came of it.
+#[async_trait]
+pub trait Harness: Send + Sync {
+    fn id(&self) -> &str;
+
+    /// In order of preference; never empty.
+    fn wires(&self) -> &[WireKind];
+
+    /// Hash of what decides whether an earlier reply can be replayed as it was: the tools' names
+    /// and parameters and the dialect, not the texts.
+    fn surface(&self) -> u64;
+
+    /// How the loop is to behave for a model of this class.
+    fn rules(&self, model: &Model) -> Rules;
+
+    /// One request from the items. The same view gives the same bytes, and an item added at the
+    /// end only adds to the end, so that the server's prompt cache holds.
+    async fn prompt(&self, view: &View<'_>) -> anyhow::Result<Prompt>;
+
+    /// Fills in `action` of each call, or finds the calls in the text. Never fails on what a model
+    /// wrote: that is a [`Verdict::Retry`] or an `Action::Unknown`.
+    async fn interpret(&self, reply: &mut Reply, view: &View<'_>) -> anyhow::Result<Verdict>;
+
+    /// How much of a result this call's answer may hold. Asked before the action runs.
+    fn limits(&self, call: &ToolCall, model: &Model) -> Limits;
+
+    /// The file must have been read in this session before this call may change it.
+    fn needs_read(&self, call: &ToolCall) -> bool;
+
+    /// What the model reads as the answer to `call`.
+    async fn tell(&self, call: &ToolCall, outcome: &Outcome, view: &View<'_>) -> anyhow::Result<Vec<Part>>;
+
+    /// Whether this result hands in the work.
+    async fn submitted(
+        &self,
+        call: &ToolCall,
+        outcome: &Outcome,
+        view: &View<'_>,
+    ) -> anyhow::Result<Submitted>;
+
+    /// Reminders that are due now. They are stored, so each is decided once.
+    async fn notes(&self, view: &View<'_>) -> anyhow::Result<Vec<String>>;
+}
+
+/// All that a harness may look at.
+#[derive(Clone, Copy)]
+pub struct View<'a> {
+    /// The whole session so far. A summary stands for what is before it.
+    pub items: &'a [Item],
+    /// The scene in force.
+    pub scene: &'a Scene,
+    pub model: &'a Model,
+    pub wire: WireKind,
+    pub blobs: &'a dyn Blobs,
+    /// Leave images out: the model was found to take none.
+    pub drop_images: bool,
+}
+
+/// Reads what images refer to.
+pub trait Blobs: Send + Sync {
+    /// The bytes in base64, or None when the blob is gone.
+    fn base64(&self, id: &BlobId) -> Option<std::sync::Arc<str>>;
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// Run the reply's calls.
+    Calls,
+    /// The reply is no valid action. Say this and ask again, `Rules::retries` times at most in a row.
+    Retry(String),
+    /// Nothing to run: the turn is over.
+    Done,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Submitted {
+    No,
+    /// Not yet: the model is shown this instead of the result, and has to submit once more.
+    Review(Vec<Part>),
+    /// The work is handed in; the text is the final message.
+    Yes(String),
+}
+
+/// What the loop does for this harness.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// Format corrections in a row before the turn fails.
+    pub retries: u32,
+    /// Run calls that only read side by side.
+    pub parallel: bool,
+    /// Refuse to run a call that is the same as the one before with nothing changed between.
+    pub refuse_repeats: bool,
+    /// Model requests in one turn; None: no limit of the harness's own.
+    pub steps: Option<u32>,
+    /// Default time limit of a command, and the most a call may ask for, in milliseconds.
+    pub shell_timeout: u64,
+    pub shell_timeout_most: u64,
+}

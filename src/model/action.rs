@@ -1,0 +1,188 @@
+//! Actions: what a tool call means, whatever the model calls the tool.
+//!
+//! Only harnesses know surfaces. Tools, sandbox, permissions, log and screens work on these.
+
+use serde::{Deserialize, Serialize};
+
+/// Paths are as the model wrote them; `tools` resolves them against the working folder.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "snake_case")]
+pub enum Action {
+    Shell {
+        command: String,
+        /// Milliseconds; the tool's default when absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        timeout: Option<u64>,
+        #[serde(default)]
+        background: bool,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cwd: Option<String>,
+        /// The model's own one-line explanation.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        about: Option<String>,
+    },
+    /// A background job that `Shell` started.
+    Job {
+        op: JobOp,
+        id: String,
+    },
+    Read {
+        path: String,
+        /// First line, from 1.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        line: Option<u64>,
+        /// How many lines.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        count: Option<u64>,
+    },
+    Write {
+        path: String,
+        text: String,
+        #[serde(default)]
+        mode: WriteMode,
+    },
+    Edit {
+        path: String,
+        edits: Vec<Edit>,
+    },
+    /// Puts `text` after line `line` (0: at the top).
+    Insert {
+        path: String,
+        line: u64,
+        text: String,
+    },
+    /// Takes back this session's last change of the file.
+    Undo {
+        path: String,
+    },
+    /// A patch in Codex's `*** Begin Patch` format.
+    Patch {
+        text: String,
+    },
+    Glob {
+        pattern: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        path: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        limit: Option<u64>,
+    },
+    Grep {
+        pattern: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        path: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        glob: Option<String>,
+        /// At most this many matching lines.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        limit: Option<u64>,
+        #[serde(default)]
+        ignore_case: bool,
+    },
+    List {
+        path: String,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        ignore: Vec<String>,
+    },
+    /// Replaces the task list.
+    Todo {
+        items: Vec<TodoItem>,
+    },
+    /// The model says the task is done.
+    Submit {
+        #[serde(default)]
+        text: String,
+    },
+    /// Not an error: it becomes an answer that the model can act on. Never run.
+    Unknown {
+        name: String,
+        why: String,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum JobOp {
+    /// What it printed since it was last asked.
+    Output,
+    Stop,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WriteMode {
+    /// Makes the file or replaces what was there.
+    #[default]
+    Replace,
+    /// Refused when the file exists.
+    Create,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Edit {
+    pub old: String,
+    pub new: String,
+    /// Replace every occurrence; otherwise `old` has to occur exactly once.
+    #[serde(default)]
+    pub all: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TodoItem {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    pub text: String,
+    #[serde(default)]
+    pub status: TodoStatus,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TodoStatus {
+    #[default]
+    Pending,
+    InProgress,
+    Completed,
+}
+
+impl Action {
+    /// The word manifests use for this kind of action (`does = "shell"`).
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Shell { .. } => "shell",
+            Self::Job { .. } => "job",
+            Self::Read { .. } => "read",
+            Self::Write { .. } => "write",
+            Self::Edit { .. } => "edit",
+            Self::Insert { .. } => "insert",
+            Self::Undo { .. } => "undo",
+            Self::Patch { .. } => "patch",
+            Self::Glob { .. } => "glob",
+            Self::Grep { .. } => "grep",
+            Self::List { .. } => "list",
+            Self::Todo { .. } => "todo",
+            Self::Submit { .. } => "submit",
+            Self::Unknown { .. } => "unknown",
+        }
+    }
+
+    /// Whether running it can change anything but the session. Readers run side by side, the
+    /// rest one after another.
+    pub fn only_reads(&self) -> bool {
+        match self {
+            Self::Read { .. }
+            | Self::Glob { .. }
+            | Self::Grep { .. }
+            | Self::List { .. }
+            | Self::Unknown { .. } => true,
+            Self::Shell { .. }
+            | Self::Job { .. }
+            | Self::Write { .. }
+            | Self::Edit { .. }
+            | Self::Insert { .. }
+            | Self::Undo { .. }
+            | Self::Patch { .. }
+            | Self::Todo { .. }
+            | Self::Submit { .. } => false,
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! Items: what was said, called, returned and noted. A session is an append-only list of them.
+//!
+//! Invariants, kept by `agent` and repaired by `store` on load:
+//! every [`ToolCall`] has exactly one [`ToolResult`] before the next request is built;
+//! item order is the only order; an item is never edited.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Action, BlobId, CallId, ItemId, Outcome, Scene, Usage, WireKind};
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Item {
+    pub id: ItemId,
+    /// Which user prompt this belongs to, counted from 1; 0 before the first.
+    pub turn: u32,
+    /// When it was made.
+    pub at: jiff::Timestamp,
+    #[serde(flatten)]
+    pub body: Body,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum Body {
+    /// What the person typed.
+    User(Said),
+    /// Text that tack adds for the model.
+    Note(Note),
+    /// One reply of a model.
+    Assistant(Reply),
+    /// The answer to one call.
+    Result(ToolResult),
+    /// Frozen facts. One per start, harness switch and compaction.
+    Scene(Box<Scene>),
+    /// Stands for every item up to `upto` in what is sent from now on.
+    Summary(Summary),
+    /// For the reader of the log, never for the model.
+    Mark(Mark),
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Said {
+    pub text: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<Image>,
+}
+
+/// An image by reference; the bytes are a blob beside the session file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Image {
+    /// `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
+    pub mime: String,
+    pub blob: BlobId,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Note {
+    pub kind: NoteKind,
+    /// The text as the model reads it, before the harness wraps it.
+    pub text: String,
+    /// The harness whose manifest asked for this note; another harness leaves it out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub harness: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NoteKind {
+    /// A manifest's reminder fell due.
+    Reminder,
+    /// The last reply could not be read as an action; says what form is wanted.
+    Correction,
+    /// The loop guard speaks: repeats, limits coming near.
+    Guard,
+    /// A background job ended.
+    Job,
+    /// Facts about the session that changed, such as the sandbox or the folder.
+    Fact,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Reply {
+    pub origin: Origin,
+    pub parts: Vec<Part>,
+    #[serde(default)]
+    pub usage: Usage,
+    pub stop: Stop,
+}
+
+/// Who made a reply. What may be echoed back (thinking, ids) depends on it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Origin {
+    pub provider: String,
+    pub model: String,
+    pub wire: WireKind,
+    pub harness: String,
+    /// Hash of the tools and the dialect the model saw. Same surface: replay as it was.
+    pub surface: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "part", rename_all = "snake_case")]
+pub enum Part {
+    Text {
+        text: String,
+    },
+    Thinking {
+        text: String,
+        /// The field it arrived in (`reasoning_content`, `reasoning`), which is where it goes back.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        field: Option<String>,
+        /// Signatures or encrypted content, opaque, valid only at its origin.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        seal: Option<Value>,
+    },
+    Image(Image),
+    Call(ToolCall),
+}
+
+/// One call, as the model wrote it and as tack understands it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolCall {
+    pub id: CallId,
+    /// The id the server gave, when it gave one that is unique in the session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub given: Option<String>,
+    /// The tool's name and arguments exactly as written, so that a replay is byte-identical.
+    pub name: String,
+    pub args: String,
+    /// What it means. Everything but the harness works on this.
+    pub action: Action,
+    /// Byte range in the reply's text where the call stood, for dialects that write calls as text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub span: Option<(usize, usize)>,
+    /// Read out of plain text although the dialect has real calls.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub recovered: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolResult {
+    pub call: CallId,
+    pub outcome: Outcome,
+    /// Exactly what the model was told; never recomputed.
+    pub shown: Vec<Part>,
+}
+
+/// Why a reply ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stop {
+    /// The model had nothing more to say.
+    Done,
+    /// It wants its calls run.
+    Calls,
+    /// The token limit cut it off. Its last call is never run.
+    Length,
+    /// The model or a filter refused.
+    Refused,
+    /// The stream broke and retries did not help. Kept for the person, never sent again.
+    Broken,
+    /// The person or a signal stopped it.
+    Interrupted,
+    /// A reason tack does not know, in the server's word.
+    Other(String),
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    pub text: String,
+    pub upto: ItemId,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "mark", rename_all = "snake_case")]
+pub enum Mark {
+    /// From here on, this harness and model.
+    Switched {
+        harness: String,
+        provider: String,
+        model: String,
+    },
+    Interrupted,
+    Failed {
+        message: String,
+    },
+    /// A limit ended the turn.
+    Limit {
+        message: String,
+    },
+    /// The turn completed.
+    Completed {
+        usage: Usage,
+    },
+}

