@@ -1,1 +1,6 @@
-fn main() {}
+//! The integration tests, one module a subject, in one binary.
+
+mod config;
+mod deps;
+mod layers;
+mod store;

@@ -1,0 +1,143 @@
+//! A provider as configured: the built-in table, the user's tables and the environment in one.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use reqwest::Url;
+
+use super::{Config, ConfigError, Dirs, Env, ProviderKeys, keys};
+use crate::model::WireKind;
+use crate::wire::provider::{Provider, Quirks, Secret};
+
+/// The providers that need no configuration.
+#[derive(Clone, Copy)]
+pub struct Builtins {
+    pub ids: &'static [&'static str],
+    pub find: fn(&str) -> Option<Provider>,
+}
+
+impl Builtins {
+    /// The ids of all providers, the user's own among them, sorted.
+    pub fn known(&self, config: &Config) -> Vec<String> {
+        let mut ids: Vec<String> = self.ids.iter().map(|id| (*id).to_owned()).collect();
+        ids.extend(config.model_providers.keys().cloned());
+        ids.sort();
+        ids.dedup();
+        ids
+    }
+}
+
+/// The provider `id` with all that was set for it. A missing key is no error here: the client says
+/// it when a request needs one.
+pub fn resolve(config: &Config, id: &str, builtins: Builtins, from: (&Env, &Dirs)) -> Result<Provider, ConfigError> {
+    let (env, dirs) = from;
+    let own = config.model_providers.get(id);
+    let mut provider = match ((builtins.find)(id), own) {
+        (Some(provider), _) => provider,
+        (None, Some(_)) => custom(id),
+        (None, None) => return Err(unknown(id, &builtins.known(config))),
+    };
+    if let Some(url) = config.openai_base_url.as_ref().filter(|_| id == "openai") {
+        move_to(&mut provider, url, "openai_base_url")?;
+    }
+    if let Some(own) = own {
+        overlay(&mut provider, own, env)?;
+        provider.ca_file = own.ca_certificate.as_ref().map(|path| dirs.expand(path)).or(provider.ca_file);
+    }
+    if provider.base_url.is_empty() {
+        return Err(ConfigError::new(format!("provider `{id}` has no address"))
+            .hint(format!("set base_url in [model_providers.{id}]")));
+    }
+    provider.key = key(&provider, env);
+    Ok(provider)
+}
+
+/// What a provider of the user's own is before its table is read.
+fn custom(id: &str) -> Provider {
+    Provider {
+        id: id.to_owned(),
+        name: id.to_owned(),
+        base_url: String::new(),
+        wire: WireKind::Chat,
+        env_key: None,
+        key: None,
+        needs_key: false,
+        headers: Vec::new(),
+        query: Vec::new(),
+        request_retries: 4,
+        stream_retries: 5,
+        connect_timeout: Duration::from_secs(15),
+        first_byte_timeout: Duration::from_secs(300),
+        idle_timeout: Duration::from_secs(300),
+        local: false,
+        ca_file: None,
+        quirks: Quirks::default(),
+    }
+}
+
+fn overlay(provider: &mut Provider, own: &ProviderKeys, env: &Env) -> Result<(), ConfigError> {
+    if let Some(url) = &own.base_url {
+        move_to(provider, url, &format!("model_providers.{}.base_url", provider.id))?;
+    }
+    if let Some(name) = &own.name {
+        provider.name.clone_from(name);
+    }
+    if let Some(variable) = &own.env_key {
+        provider.env_key = Some(variable.clone());
+        provider.needs_key = true;
+    }
+    provider.wire = own.wire_api.unwrap_or(provider.wire);
+    provider.request_retries = own.request_max_retries.unwrap_or(provider.request_retries);
+    provider.stream_retries = own.stream_max_retries.unwrap_or(provider.stream_retries);
+    if let Some(ms) = own.stream_idle_timeout_ms {
+        provider.idle_timeout = Duration::from_millis(ms);
+    }
+    provider.headers.extend(own.http_headers.iter().map(|(name, text)| (name.clone(), Secret::new(text))));
+    provider.headers.extend(from_env(&own.env_http_headers, env));
+    provider.query.extend(own.query_params.clone());
+    Ok(())
+}
+
+/// Headers whose value is in a variable; one that is unset is left out.
+fn from_env(headers: &BTreeMap<String, String>, env: &Env) -> impl Iterator<Item = (String, Secret)> {
+    headers.iter().filter_map(|(name, variable)| Some((name.clone(), Secret::new(env.text(variable)?))))
+}
+
+/// Gives the provider another address. On this machine nobody asks for a key.
+fn move_to(provider: &mut Provider, url: &str, key: &str) -> Result<(), ConfigError> {
+    let wrong = || {
+        ConfigError::new(format!("`{key}` is no web address")).hint("it looks like https://api.acme.example/v1")
+    };
+    let parsed = Url::parse(url.trim()).map_err(|_| wrong())?;
+    let host = parsed.host_str().filter(|_| matches!(parsed.scheme(), "http" | "https")).ok_or_else(wrong)?;
+    provider.local = is_here(host);
+    provider.needs_key &= !provider.local;
+    if provider.local {
+        // A local server may load the model first.
+        provider.first_byte_timeout = provider.first_byte_timeout.max(Duration::from_secs(600));
+    }
+    provider.base_url = url.trim().to_owned();
+    Ok(())
+}
+
+fn is_here(host: &str) -> bool {
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    let address = bare.parse::<std::net::IpAddr>();
+    host == "localhost" || address.is_ok_and(|ip| ip.is_loopback() || ip.is_unspecified())
+}
+
+/// The key of its own variable, or what a program made for Codex passed along. At OpenAI the
+/// latter wins, as there it was set for this very run.
+fn key(provider: &Provider, env: &Env) -> Option<Secret> {
+    let text = |name: &str| env.text(name).map(str::trim).filter(|text| !text.is_empty());
+    let own = provider.env_key.as_deref().and_then(text);
+    let passed = text("CODEX_API_KEY").filter(|_| provider.env_key.is_some() || !provider.local);
+    let found = if provider.id == "openai" { passed.or(own) } else { own.or(passed) };
+    found.map(Secret::new).or_else(|| provider.key.clone())
+}
+
+fn unknown(id: &str, known: &[String]) -> ConfigError {
+    let meant = keys::meant(id, known.iter().map(String::as_str));
+    ConfigError::new(format!("there is no provider `{id}`{meant}"))
+        .hint(format!("there are: {}; add your own as [model_providers.{id}]", known.join(", ")))
+}
