@@ -48,6 +48,14 @@ impl Dirs {
         }
     }
 
+    /// What to tell the person when there is no place for anything.
+    pub fn missing(&self) -> Option<&'static str> {
+        let none = self.config.is_none() && self.data.is_none();
+        none.then_some(
+            "HOME is not set, so no configuration is read and the session is not recorded; set HOME or TACK_HOME",
+        )
+    }
+
     pub fn config_file(&self) -> Option<PathBuf> {
         self.config.as_ref().map(|dir| dir.join("config.toml"))
     }

@@ -38,8 +38,9 @@ pub fn apply(path: &Path, changes: &[Change]) -> Result<(), ConfigError> {
     let mut document: DocumentMut =
         text.parse().map_err(|_| ConfigError::new(format!("{} does not parse", path.display())))?;
     for change in changes {
-        make(document.as_table_mut(), change)
-            .map_err(|key| ConfigError::new(format!("cannot change {}: `{key}` is no table", path.display())))?;
+        make(document.as_table_mut(), change).map_err(|key| {
+            ConfigError::new(format!("cannot change {}: `{key}` is no table", path.display()))
+        })?;
     }
     replace(&real, document.to_string().as_bytes()).map_err(failed)
 }

@@ -65,6 +65,7 @@ pub fn load(inputs: Inputs) -> Result<Loaded, ConfigError> {
     for setting in inputs.overrides {
         stack.lay(load::flag(setting, "--config"));
     }
+    stack.drop_half_prices();
     if inputs.strict == Strictness::Strict && !stack.warnings.is_empty() {
         let lines: Vec<String> = stack.warnings.iter().map(Warning::to_string).collect();
         return Err(ConfigError::new(lines.join("\n")).hint("mend it, or leave out --strict-config"));
@@ -111,6 +112,19 @@ impl Stack {
 
     fn warn(&mut self, place: &str, text: &str) {
         self.warnings.push(Warning { place: place.to_owned(), text: text.to_owned() });
+    }
+
+    /// A price without one of its halves would be a wrong price. Only now, as another layer may
+    /// have held the other half.
+    fn drop_half_prices(&mut self) {
+        let Some(Value::Table(prices)) = self.table.get_mut("prices") else { return };
+        let whole = |price: &Value| price.get("input").is_some() && price.get("output").is_some();
+        let half: Vec<String> =
+            prices.iter().filter(|(_, price)| !whole(price)).map(|(name, _)| name.clone()).collect();
+        prices.retain(|_, price| whole(price));
+        for name in half {
+            self.warn(&format!("prices.\"{name}\""), "needs both input and output; it is ignored");
+        }
     }
 
     fn text(&self, key: &str) -> Option<String> {

@@ -38,9 +38,11 @@ impl Override {
     /// `dotted.key=value`; a value that is no TOML is a text.
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
         let wrong = |why: &str| {
-            ConfigError::new(format!("--config: {why}")).hint("write it as KEY=VALUE, such as -c model=qwen3-coder")
+            ConfigError::new(format!("--config: {why}"))
+                .hint("write it as KEY=VALUE, such as -c model=qwen3-coder")
         };
-        let (key, value) = text.split_once('=').ok_or_else(|| wrong("there is no = between key and value"))?;
+        let (key, value) =
+            text.split_once('=').ok_or_else(|| wrong("there is no = between key and value"))?;
         let path = toml_edit::Key::parse(key.trim()).map_err(|_| wrong("the key is no dotted TOML key"))?;
         let path = path.iter().map(|key| key.get().to_owned()).collect();
         let value = value.trim();
@@ -84,7 +86,8 @@ pub(super) fn file(path: &Path, author: Author) -> Result<Layer, ConfigError> {
     let Some(text) = read(path)? else { return Ok(Layer::default()) };
     let table = parse(path, &text)?;
     let spans = DeTable::parse(&text).ok();
-    let source = Source { name: path.display().to_string(), text: &text, spans: spans.as_ref().map(|s| s.get_ref()) };
+    let source =
+        Source { name: path.display().to_string(), text: &text, spans: spans.as_ref().map(|s| s.get_ref()) };
     Ok(check(table, &source, author))
 }
 
@@ -213,21 +216,27 @@ impl Checker<'_> {
             }
             (Kind::Table(keys), Value::Table(table)) => return Some(Value::Table(self.table(table, keys))),
             (Kind::Named(keys), Value::Table(table)) => return Some(Value::Table(self.named(table, keys))),
-            (Kind::Profiles, Value::Table(table)) => return Some(Value::Table(self.named(table, keys::ROOT))),
+            (Kind::Profiles, Value::Table(table)) => {
+                return Some(Value::Table(self.named(table, keys::ROOT)));
+            }
             (Kind::Text, value @ Value::String(_)) => return Some(value),
             (Kind::Flag, value @ Value::Boolean(_)) => return Some(value),
             (Kind::Count, Value::Integer(n)) if n >= 0 => return Some(Value::Integer(n)),
             (Kind::Amount, Value::Integer(n)) if n >= 0 => return Some(Value::Float(n as f64)),
             (Kind::Amount, Value::Float(n)) if n >= 0.0 && n.is_finite() => return Some(Value::Float(n)),
-            (Kind::Texts, Value::Array(list)) if list.iter().all(Value::is_str) => return Some(Value::Array(list)),
-            (Kind::TextMap, Value::Table(map)) if map.values().all(Value::is_str) => return Some(Value::Table(map)),
+            (Kind::Texts, Value::Array(list)) if list.iter().all(Value::is_str) => {
+                return Some(Value::Array(list));
+            }
+            (Kind::TextMap, Value::Table(map)) if map.values().all(Value::is_str) => {
+                return Some(Value::Table(map));
+            }
             (Kind::OneOf(names), Value::String(name)) if names.contains(&name.as_str()) => {
                 return Some(Value::String(name));
             }
             (Kind::OneOf(names), Value::String(name)) => {
                 let meant = keys::meant(&name, names.iter().copied());
                 let names = names.join(", ");
-                self.warn(|key| format!("`{key}` must be one of {names}{meant}; it is ignored"));
+                self.warn(|key| format!("`{key}` must be one of {names}; it is ignored{meant}"));
                 return None;
             }
             (kind, value) => format!("must be {}, not {}", wanted(kind), found(&value)),
@@ -249,7 +258,8 @@ impl Checker<'_> {
     fn unknown(&mut self, name: &str, value: &Value, known: &[Key]) {
         let at_top = self.path.len() > 1 && keys::find(keys::ROOT, name).is_some();
         let is_table = value.is_table();
-        let same_shape = known.iter().filter(|(_, kind)| holds_table(*kind) == is_table).map(|(name, _)| *name);
+        let same_shape =
+            known.iter().filter(|(_, kind)| holds_table(*kind) == is_table).map(|(name, _)| *name);
         let meant = match at_top {
             true => "; it belongs above the first [table] of the file".to_owned(),
             false => keys::meant(name, same_shape),
@@ -277,7 +287,13 @@ impl Checker<'_> {
 fn holds_table(kind: Kind) -> bool {
     match kind {
         Kind::Table(_) | Kind::Named(_) | Kind::Profiles | Kind::TextMap | Kind::Later => true,
-        Kind::Text | Kind::Flag | Kind::Count | Kind::Amount | Kind::Texts | Kind::OneOf(_) | Kind::Foreign => false,
+        Kind::Text
+        | Kind::Flag
+        | Kind::Count
+        | Kind::Amount
+        | Kind::Texts
+        | Kind::OneOf(_)
+        | Kind::Foreign => false,
     }
 }
 
@@ -302,7 +318,8 @@ fn found(value: &Value) -> &'static str {
         Value::Float(_) => "a number with a fraction",
         Value::Boolean(_) => "true or false",
         Value::Datetime(_) => "a date",
-        Value::Array(_) => "a list",
+        Value::Array(list) if list.iter().all(Value::is_str) => "a list",
+        Value::Array(_) => "a list of other things",
         Value::Table(_) => "a table",
     }
 }

@@ -124,8 +124,8 @@ pub struct ProviderKeys {
     /// Header to the variable that holds its value.
     pub env_http_headers: BTreeMap<String, String>,
     pub query_params: BTreeMap<String, String>,
-    pub request_max_retries: Option<u32>,
-    pub stream_max_retries: Option<u32>,
+    pub request_max_retries: Option<u64>,
+    pub stream_max_retries: Option<u64>,
     pub stream_idle_timeout_ms: Option<u64>,
     /// Further certificates to trust, a PEM file.
     pub ca_certificate: Option<PathBuf>,

@@ -26,7 +26,8 @@ pub fn choose(
     let Some(name) = config.model.as_deref().map(str::trim).filter(|name| !name.is_empty()) else {
         return Err(no_model(set));
     };
-    let prefixed = name.split_once('/').filter(|(id, rest)| !rest.is_empty() && known.iter().any(|k| k == id));
+    let prefixed =
+        name.split_once('/').filter(|(id, rest)| !rest.is_empty() && known.iter().any(|k| k == id));
     let (provider, model) = match (set, prefixed) {
         (None, Some(both)) => both,
         (None, None) => (USUAL, name),

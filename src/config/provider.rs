@@ -29,7 +29,12 @@ impl Builtins {
 
 /// The provider `id` with all that was set for it. A missing key is no error here: the client says
 /// it when a request needs one.
-pub fn resolve(config: &Config, id: &str, builtins: Builtins, from: (&Env, &Dirs)) -> Result<Provider, ConfigError> {
+pub fn resolve(
+    config: &Config,
+    id: &str,
+    builtins: Builtins,
+    from: (&Env, &Dirs),
+) -> Result<Provider, ConfigError> {
     let (env, dirs) = from;
     let own = config.model_providers.get(id);
     let mut provider = match ((builtins.find)(id), own) {
@@ -87,8 +92,9 @@ fn overlay(provider: &mut Provider, own: &ProviderKeys, env: &Env) -> Result<(),
         provider.needs_key = true;
     }
     provider.wire = own.wire_api.unwrap_or(provider.wire);
-    provider.request_retries = own.request_max_retries.unwrap_or(provider.request_retries);
-    provider.stream_retries = own.stream_max_retries.unwrap_or(provider.stream_retries);
+    let count = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
+    provider.request_retries = own.request_max_retries.map_or(provider.request_retries, count);
+    provider.stream_retries = own.stream_max_retries.map_or(provider.stream_retries, count);
     if let Some(ms) = own.stream_idle_timeout_ms {
         provider.idle_timeout = Duration::from_millis(ms);
     }
@@ -100,13 +106,16 @@ fn overlay(provider: &mut Provider, own: &ProviderKeys, env: &Env) -> Result<(),
 
 /// Headers whose value is in a variable; one that is unset is left out.
 fn from_env(headers: &BTreeMap<String, String>, env: &Env) -> impl Iterator<Item = (String, Secret)> {
-    headers.iter().filter_map(|(name, variable)| Some((name.clone(), Secret::new(env.text(variable)?))))
+    headers
+        .iter()
+        .filter_map(|(name, variable)| Some((name.clone(), Secret::new(env.text(variable)?.trim()))))
 }
 
 /// Gives the provider another address. On this machine nobody asks for a key.
 fn move_to(provider: &mut Provider, url: &str, key: &str) -> Result<(), ConfigError> {
     let wrong = || {
-        ConfigError::new(format!("`{key}` is no web address")).hint("it looks like https://api.acme.example/v1")
+        ConfigError::new(format!("`{key}` is no web address"))
+            .hint("it looks like https://api.acme.example/v1")
     };
     let parsed = Url::parse(url.trim()).map_err(|_| wrong())?;
     let host = parsed.host_str().filter(|_| matches!(parsed.scheme(), "http" | "https")).ok_or_else(wrong)?;

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tack::config::{
-    ApprovalPolicy, Builtins, Change, Config, ConfigError, Dirs, Env, Inputs, Loaded, Override, Strictness, apply,
-    choose, load, resolve,
+    ApprovalPolicy, Builtins, Change, Config, ConfigError, Dirs, Env, Inputs, Loaded, Override, Strictness,
+    apply, choose, load, resolve,
 };
 use tack::model::WireKind;
 use tack::sandbox::Mode;
@@ -197,7 +197,10 @@ fn mistakes_are_named_with_file_line_and_key() {
         ("misspelt in a table", b"[model_providers.acme]\nbase_ulr = \"https://key@acme\"\n".to_vec()),
         ("in a profile", b"[profiles.p]\nsandbox_mod = \"read-only\"\n".to_vec()),
         ("dotted", b"sandbox.lancher = \"bwrap\"\n".to_vec()),
-        ("wrong types", b"model = 3\nmodel_context_window = \"big\"\nsandbox = true\n[prices]\nx = 1\n".to_vec()),
+        (
+            "wrong types",
+            b"model = 3\nmodel_context_window = \"big\"\nsandbox = true\n[prices]\nx = 1\n".to_vec(),
+        ),
         ("numbers", b"model_context_window = -1\n[prices.\"a/b\"]\ninput = nan\noutput = 1\n".to_vec()),
         ("misspelt choice", b"sandbox_mode = \"workspace-wirte\"\napproval_policy = \"maybe\"\n".to_vec()),
         ("list of other things", b"[sandbox]\nhide = [1]\n".to_vec()),
@@ -241,7 +244,8 @@ fn what_is_no_file_is_said() {
     #[cfg(unix)]
     {
         let kit = Kit::new();
-        let status = std::process::Command::new("mkfifo").arg(kit.dirs().config_file().unwrap()).status().unwrap();
+        let status =
+            std::process::Command::new("mkfifo").arg(kit.dirs().config_file().unwrap()).status().unwrap();
         assert!(status.success());
         let said = kit.said(&kit.load());
         assert!(said.starts_with("error: [dir]/home/config.toml is no regular file"), "{said}");
@@ -263,7 +267,11 @@ fn a_project_decides_only_what_it_may() {
     let untrusted = kit.load();
     let trusted = Kit::new().project_file(text).trusted();
     let loaded = trusted.load();
-    insta::assert_snapshot!(format!("untrusted:\n{}trusted:\n{}", kit.said(&untrusted), trusted.said(&loaded)));
+    insta::assert_snapshot!(format!(
+        "untrusted:\n{}trusted:\n{}",
+        kit.said(&untrusted),
+        trusted.said(&loaded)
+    ));
 
     assert_eq!(untrusted.unwrap().config, Config::default());
     let loaded = loaded.unwrap();
@@ -289,7 +297,11 @@ fn a_link_borrows_no_trust_and_a_broken_list_gives_none() {
     let kit = Kit::new().project_file("model = \"x\"");
     fs::write(kit.dirs().trust_file().unwrap(), "[projects\n").unwrap();
     let outcome = kit.load();
-    assert!(kit.said(&outcome).starts_with("warning: trust: [dir]/home/trust.toml:1:10: "), "{}", kit.said(&outcome));
+    assert!(
+        kit.said(&outcome).starts_with("warning: trust: [dir]/home/trust.toml:1:10: "),
+        "{}",
+        kit.said(&outcome)
+    );
     assert_eq!(outcome.unwrap().config.model, None);
 }
 
@@ -304,6 +316,7 @@ fn an_unknown_profile_is_an_error_with_the_nearest_name() {
 fn folders_follow_the_environment() {
     let find = |pairs: &[(&str, &str)]| Dirs::find(&pairs.iter().copied().collect());
     assert_eq!(find(&[]), Dirs::default(), "without a home there is no place");
+    assert!(find(&[]).missing().is_some() && find(&[("HOME", "/h")]).missing().is_none());
     assert_eq!(find(&[("HOME", ""), ("XDG_DATA_HOME", "relative")]), Dirs::default());
     let all = find(&[("HOME", "/h"), ("TACK_HOME", "/t")]);
     assert_eq!(all.config_file().unwrap(), Path::new("/t/config.toml"));
@@ -387,7 +400,10 @@ fn a_provider_is_merged_from_table_config_and_environment() {
         ca_certificate = "~/ca.pem"
     "#;
     let found = provider(acme, "acme", &[("ACME_API_KEY", " k \n"), ("B", "two")]).unwrap();
-    assert_eq!((found.id.as_str(), found.name.as_str(), found.needs_key, found.local), ("acme", "acme", true, false));
+    assert_eq!(
+        (found.id.as_str(), found.name.as_str(), found.needs_key, found.local),
+        ("acme", "acme", true, false)
+    );
     assert_eq!(found.key.as_ref().map(|key| key.reveal()), Some("k"));
     let headers: Vec<_> = found.headers.iter().map(|(name, value)| (name.as_str(), value.reveal())).collect();
     assert_eq!(headers, [("X-A", "one"), ("X-B", "two")]);
@@ -396,7 +412,10 @@ fn a_provider_is_merged_from_table_config_and_environment() {
     assert_eq!(found.ca_file.as_deref(), Some(Path::new("/h/ca.pem")));
 
     let moved = provider("openai_base_url = \"http://127.0.0.1:9/v1\"", "openai", &[]).unwrap();
-    assert_eq!((moved.base_url.as_str(), moved.local, moved.needs_key), ("http://127.0.0.1:9/v1", true, false));
+    assert_eq!(
+        (moved.base_url.as_str(), moved.local, moved.needs_key),
+        ("http://127.0.0.1:9/v1", true, false)
+    );
     let far = "[model_providers.ollama]\nbase_url = \"http://box.example:11434\"\nname = \"Box\"\n";
     let far = provider(far, "ollama", &[]).unwrap();
     assert_eq!((far.name.as_str(), far.local, far.needs_key), ("Box", false, false));
@@ -462,7 +481,9 @@ fn a_model_name_with_a_slash() {
     let none = choose(&Config::default(), &known, |_, _| None).unwrap_err();
     let half = Config { model_provider: Some("ollama".into()), ..Config::default() };
     let half = choose(&half, &known, |_, _| None).unwrap_err();
-    insta::assert_snapshot!([none, half].map(|e| format!("{e}\n    {}\n", e.hint.as_ref().unwrap())).concat());
+    insta::assert_snapshot!(
+        [none, half].map(|e| format!("{e}\n    {}\n", e.hint.as_ref().unwrap())).concat()
+    );
 }
 
 fn set(path: &[&str], value: impl Into<toml_edit::Value>) -> Change {
@@ -541,7 +562,11 @@ fn writers_at_once_lose_nothing() {
         .collect();
     for mut child in children {
         while child.try_wait().unwrap().is_none() {
-            assert_eq!(kit.load().unwrap().config.model.as_deref(), Some("kept"), "a reader sees whole files");
+            assert_eq!(
+                kit.load().unwrap().config.model.as_deref(),
+                Some("kept"),
+                "a reader sees whole files"
+            );
         }
         assert!(child.wait().unwrap().success());
     }

@@ -40,13 +40,16 @@ fn rust_files(dir: &str) -> Vec<(PathBuf, String)> {
 
 /// Everything behind `crate::` in the code, groups taken apart: `wire::prompt`, `model::Item`.
 fn uses(text: &str) -> Vec<String> {
-    let code: String = text.lines().map(|line| line.split("//").next().unwrap_or("")).collect::<Vec<_>>().join(" ");
+    let code: String =
+        text.lines().map(|line| line.split("//").next().unwrap_or("")).collect::<Vec<_>>().join(" ");
     let path = Regex::new(r"\bcrate::(\{|[a-z_]+(?:::(?:\{|[A-Za-z_]+))?)").unwrap();
     let mut found = Vec::new();
     for one in path.captures_iter(&code) {
         let (whole, start) = (one.get(0).unwrap(), &one[1]);
         match start.strip_suffix('{') {
-            Some(stem) => found.extend(members(&code[whole.end()..]).into_iter().map(|m| format!("{stem}{m}"))),
+            Some(stem) => {
+                found.extend(members(&code[whole.end()..]).into_iter().map(|m| format!("{stem}{m}")));
+            }
             None => found.push(start.to_owned()),
         }
     }
@@ -74,7 +77,8 @@ fn members(rest: &str) -> Vec<String> {
 /// What is wrong with the uses in `text`, a file of the module `of`.
 fn breaches(of: &str, text: &str) -> Vec<String> {
     let allowed = LAYERS.iter().find(|(module, _)| *module == of).map_or(&[][..], |(_, allowed)| allowed);
-    let fits = |used: &str, rule: &str| used == rule || used.strip_prefix(rule).is_some_and(|r| r.starts_with("::"));
+    let fits =
+        |used: &str, rule: &str| used == rule || used.strip_prefix(rule).is_some_and(|r| r.starts_with("::"));
     let known = |used: &str| LAYERS.iter().any(|(module, _)| fits(used, module));
     uses(text)
         .into_iter()
@@ -142,6 +146,9 @@ fn every_test_file_is_listed() {
         let parts: Vec<&str> = path.iter().skip(2).filter_map(|part| part.to_str()).collect();
         // A folder is listed by its own module.
         let name = parts[0].trim_end_matches(".rs");
-        assert!(name == "main" || main.contains(&format!("mod {name};")), "tests/it/main.rs lacks mod {name};");
+        assert!(
+            name == "main" || main.contains(&format!("mod {name};")),
+            "tests/it/main.rs lacks mod {name};"
+        );
     }
 }

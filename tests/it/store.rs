@@ -385,7 +385,8 @@ fn a_killed_writer_loses_no_whole_item_and_its_lock() {
         .spawn()
         .unwrap();
     let lines = BufReader::new(child.stderr.take().unwrap()).lines();
-    let id = lines.map(|line| line.unwrap()).find_map(|l| l.strip_prefix("ready ").map(str::to_owned)).unwrap();
+    let id =
+        lines.map(|line| line.unwrap()).find_map(|l| l.strip_prefix("ready ").map(str::to_owned)).unwrap();
     let id = kit.sessions.find(&id).unwrap();
     let Err(StoreError::Busy { pid, .. }) = kit.sessions.open(&id) else { panic!("opened twice") };
     assert_eq!(pid, Some(child.id()));
