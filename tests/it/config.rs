@@ -424,7 +424,8 @@ fn a_provider_is_merged_from_table_config_and_environment() {
 #[test]
 fn the_key_is_the_one_that_was_meant() {
     let codex = ("CODEX_API_KEY", "codex");
-    let table: [(&str, &[(&str, &str)], Option<&str>); 8] = [
+    type Vars<'a> = &'a [(&'a str, &'a str)];
+    let table: [(&str, Vars, Option<&str>); 8] = [
         ("openai", &[("OPENAI_API_KEY", "own")], Some("own")),
         ("openai", &[codex], Some("codex")),
         ("openai", &[codex, ("OPENAI_API_KEY", "own")], Some("codex")),

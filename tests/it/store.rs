@@ -400,44 +400,82 @@ fn a_killed_writer_loses_no_whole_item_and_its_lock() {
     assert!(session.recording());
 }
 
-/// A file size limit stands for a full disk: writes stop half way and then fail.
+/// Appends where there is room for a few items only, then again after `free` has made room.
+#[cfg(unix)]
+fn write_until_full_then(root: &Path, free: impl FnOnce()) {
+    let sessions = Sessions::new(root.into());
+    let mut session = sessions.create(Path::new("/full"));
+    let id = session.id().clone();
+    let text = "some text ".repeat(300);
+    let told: Vec<String> =
+        (1..=20).filter_map(|n| session.append(&user(n, &text)).err()).map(|e| e.to_string()).collect();
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].starts_with("this session is not being recorded: cannot write "), "{told:?}");
+    assert!(told[0].contains(&id.0) && !session.recording(), "{told:?}");
+    let meanwhile = sessions.read(&id).unwrap();
+    assert_eq!(meanwhile.warnings, [""; 0], "no half line is left in the file");
+    assert!((1..20).contains(&meanwhile.items.len()));
+    let blob = session.blobs().keep(&[7; 100_000]);
+    assert!(session.blobs().base64(&blob).is_some());
+
+    free();
+    session.append(&user(21, "space again")).unwrap();
+    assert!(session.recording());
+    drop(session);
+    let (session, loaded) = sessions.open(&id).unwrap();
+    assert_eq!(loaded.items.len(), 21);
+    assert!(session.blobs().base64(&blob).is_some());
+}
+
+#[cfg(unix)]
+fn passed(mut child: Command) {
+    let out = child.output().unwrap();
+    let said = String::from_utf8_lossy(&[out.stdout, out.stderr].concat()).into_owned();
+    assert!(out.status.success() && said.contains("1 passed"), "{said}");
+}
+
+/// Writes stop half way through a line and then fail.
 #[cfg(unix)]
 #[test]
-fn a_full_disk_is_said_once_and_made_up_for() {
+fn a_file_size_limit_is_said_once_and_made_up_for() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    if let Some(dir) = std::env::var_os(CHILD) {
-        let sessions = Sessions::new(dir.into());
-        let mut session = sessions.create(Path::new("/full"));
-        let id = session.id().clone();
-        let text = "some text ".repeat(300);
-        let told: Vec<String> =
-            (1..=20).filter_map(|n| session.append(&user(n, &text)).err()).map(|e| e.to_string()).collect();
-        assert_eq!(told.len(), 1, "{told:?}");
-        let path = told[0].split(": cannot write ").nth(1).unwrap();
-        assert!(path.contains(&id.0), "{told:?}");
-        assert!(!session.recording());
-        let meanwhile = sessions.read(&id).unwrap();
-        assert_eq!(meanwhile.warnings, [""; 0], "no half line is left in the file");
-        assert!((1..20).contains(&meanwhile.items.len()));
-        let blob = session.blobs().keep(&[7; 100_000]);
-        assert!(session.blobs().base64(&blob).is_some());
-
-        let maximum = getrlimit(Resource::Fsize).maximum;
-        setrlimit(Resource::Fsize, Rlimit { current: maximum, maximum }).unwrap();
-        session.append(&user(21, "space again")).unwrap();
-        assert!(session.recording());
-        drop(session);
-        let (session, loaded) = sessions.open(&id).unwrap();
-        assert_eq!(loaded.items.len(), 21);
-        assert!(session.blobs().base64(&blob).is_some());
-        return;
+    if let Some(root) = std::env::var_os(CHILD) {
+        return write_until_full_then(root.as_ref(), || {
+            let maximum = getrlimit(Resource::Fsize).maximum;
+            setrlimit(Resource::Fsize, Rlimit { current: maximum, maximum }).unwrap();
+        });
     }
     let kit = Kit::new();
     let root = kit.dir.path().join("data/sessions");
     let before = "trap '' XFSZ; ulimit -S -f 24; ";
-    let out = child("a_full_disk_is_said_once_and_made_up_for", &root, before).output().unwrap();
-    let said = String::from_utf8_lossy(&[out.stdout, out.stderr].concat()).into_owned();
-    assert!(out.status.success() && said.contains("1 passed"), "{said}");
+    passed(child("a_file_size_limit_is_said_once_and_made_up_for", &root, before));
+}
+
+/// A real full disk, in a mount namespace that ends with the child.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_said_once_and_made_up_for() {
+    if let Some(root) = std::env::var_os(CHILD) {
+        let filler = Path::new(&root).join("filler");
+        let mut file = fs::File::create(&filler).unwrap();
+        while file.write(&[0; 4096]).is_ok_and(|n| n > 0) {}
+        file.set_len(file.metadata().unwrap().len() - 32 * 1024).unwrap();
+        return write_until_full_then(root.as_ref(), || fs::remove_file(filler).unwrap());
+    }
+    let kit = Kit::new();
+    let mount = "mount -t tmpfs -o size=1m tmpfs \"$TACK_TEST_CHILD\"";
+    let unshare = |script: &str| {
+        let mut command = Command::new("unshare");
+        command.args(["-rm", "/bin/sh", "-c", script]).env(CHILD, kit.dir.path());
+        command
+    };
+    if !unshare(mount).output().is_ok_and(|out| out.status.success()) {
+        eprintln!("skipped: this machine lets no test mount a file system");
+        return;
+    }
+    let mut command = unshare(&format!("{mount} && exec \"$0\" --exact --nocapture \"$1\""));
+    command.arg(std::env::current_exe().unwrap()).arg("store::a_full_disk_is_said_once_and_made_up_for");
+    passed(command);
 }
 
 #[test]
@@ -451,7 +489,6 @@ fn where_nothing_can_be_written_the_run_goes_on() {
     assert!(!session.recording());
     let blob = session.blobs().keep(b"png");
     assert_eq!(session.blobs().base64(&blob).as_deref(), Some("cG5n"));
-    fs::File::options().append(true).open(dir.path().join("file")).unwrap().write_all(b"").unwrap();
     drop(session);
     assert_eq!(sessions.last(None), None);
 }
