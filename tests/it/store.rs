@@ -460,6 +460,8 @@ fn a_full_disk_is_said_once_and_made_up_for() {
         let mut file = fs::File::create(&filler).unwrap();
         while file.write(&[0; 4096]).is_ok_and(|n| n > 0) {}
         file.set_len(file.metadata().unwrap().len() - 32 * 1024).unwrap();
+        // Open, it would keep its room when it is removed.
+        drop(file);
         return write_until_full_then(root.as_ref(), || fs::remove_file(filler).unwrap());
     }
     let kit = Kit::new();
