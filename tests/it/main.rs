@@ -1,1 +1,3 @@
-fn main() {}
+//! Integration tests, one binary. Each module says what part of tack it looks at.
+
+mod server;
