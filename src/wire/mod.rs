@@ -4,7 +4,9 @@
 //! it takes is a [`prompt::Prompt`], what it gives is an [`Answer`]. Encoding and decoding are pure
 //! and tested from recorded streams; only [`client`] does input and output.
 
+pub mod catalog;
 pub mod chat;
+pub mod client;
 pub mod fault;
 pub mod fold;
 pub mod prompt;
@@ -27,6 +29,17 @@ pub trait Wire: Send + Sync {
     /// The request body.
     fn encode(&self, prompt: &Prompt, model: &Model, quirks: &Quirks) -> Value;
     fn decoder(&self) -> Box<dyn Decoder>;
+}
+
+/// The code of one wire. Those that are not built yet are a sentence, not a panic.
+pub fn of(kind: WireKind) -> Result<&'static dyn Wire, Failure> {
+    match kind {
+        WireKind::Chat => Ok(&chat::Chat),
+        WireKind::Responses | WireKind::Messages => Err(Failure::Setup(format!(
+            "tack does not speak the {0} API yet: set wire_api = \"chat\" instead of \"{0}\"",
+            kind.name()
+        ))),
+    }
 }
 
 /// Turns one reply's events into deltas. Fed whole events, in order.
