@@ -1,8 +1,10 @@
-//! The integration tests, one module a subject, in one binary.
+//! Integration tests, one binary. Each module says what part of tack it looks at.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod config;
 mod deps;
 mod layers;
+mod server;
 mod store;
+mod wire;
