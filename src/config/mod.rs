@@ -26,7 +26,7 @@ pub use env::Env;
 pub use layers::{Inputs, Loaded, Strictness, load};
 pub use load::{Override, Warning};
 pub use model::{Choice, choose};
-pub use provider::{Builtins, resolve};
+pub use provider::{known, resolve};
 
 use crate::model::{Prices, WireKind};
 use crate::sandbox::{GitAccess, Mode};
@@ -51,7 +51,7 @@ impl ConfigError {
     }
 }
 
-/// All settings, merged. `docs/config.md` says what each does.
+/// All settings, merged. None or empty: not set by anyone, so what is built in holds.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct Config {

@@ -49,8 +49,8 @@ fn no_model(provider: Option<&str>) -> ConfigError {
         Some(provider) => ConfigError::new(format!("no model is set for provider `{provider}`"))
             .hint("name one with -m NAME or `model` in the configuration file"),
         None => ConfigError::new("no model is set up").hint(
-            "with a key: set the provider's key variable and run tack -m PROVIDER/MODEL; \
-             with a local server: tack --oss -m MODEL; with neither: tack demo",
+            "with a key: export OPENAI_API_KEY=… (or another provider's) and run `tack -m openai/MODEL`; \
+             with a local server: `tack --oss -m MODEL`; with neither: `tack demo`",
         ),
     }
 }

@@ -3,51 +3,33 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use reqwest::Url;
-
 use super::{Config, ConfigError, Dirs, Env, ProviderKeys, keys};
-use crate::model::WireKind;
-use crate::wire::provider::{Provider, Quirks, Secret};
+use crate::wire::provider::{self, Provider, Secret};
 
-/// The providers that need no configuration.
-#[derive(Clone, Copy)]
-pub struct Builtins {
-    pub ids: &'static [&'static str],
-    pub find: fn(&str) -> Option<Provider>,
-}
-
-impl Builtins {
-    /// The ids of all providers, the user's own among them, sorted.
-    pub fn known(&self, config: &Config) -> Vec<String> {
-        let mut ids: Vec<String> = self.ids.iter().map(|id| (*id).to_owned()).collect();
-        ids.extend(config.model_providers.keys().cloned());
-        ids.sort();
-        ids.dedup();
-        ids
-    }
+/// The ids of all providers, the user's own among them, sorted.
+pub fn known(config: &Config) -> Vec<String> {
+    let mut ids: Vec<String> = provider::ids().into_iter().map(str::to_owned).collect();
+    ids.extend(config.model_providers.keys().cloned());
+    ids.sort();
+    ids.dedup();
+    ids
 }
 
 /// The provider `id` with all that was set for it. A missing key is no error here: the client says
 /// it when a request needs one.
-pub fn resolve(
-    config: &Config,
-    id: &str,
-    builtins: Builtins,
-    from: (&Env, &Dirs),
-) -> Result<Provider, ConfigError> {
-    let (env, dirs) = from;
+pub fn resolve(config: &Config, id: &str, env: &Env, dirs: &Dirs) -> Result<Provider, ConfigError> {
     let own = config.model_providers.get(id);
-    let mut provider = match ((builtins.find)(id), own) {
+    let mut provider = match (provider::builtin(id), own) {
         (Some(provider), _) => provider,
-        (None, Some(_)) => custom(id),
-        (None, None) => return Err(unknown(id, &builtins.known(config))),
+        (None, Some(_)) => Provider::new(id, ""),
+        (None, None) => return Err(unknown(id, &known(config))),
     };
     if let Some(url) = config.openai_base_url.as_ref().filter(|_| id == "openai") {
         move_to(&mut provider, url, "openai_base_url")?;
     }
     if let Some(own) = own {
         overlay(&mut provider, own, env)?;
-        provider.ca_file = own.ca_certificate.as_ref().map(|path| dirs.expand(path)).or(provider.ca_file);
+        provider.ca_file = own.ca_certificate.as_ref().map(|path| dirs.expand(path));
     }
     if provider.base_url.is_empty() {
         return Err(ConfigError::new(format!("provider `{id}` has no address"))
@@ -55,29 +37,6 @@ pub fn resolve(
     }
     provider.key = key(&provider, env);
     Ok(provider)
-}
-
-/// What a provider of the user's own is before its table is read.
-fn custom(id: &str) -> Provider {
-    Provider {
-        id: id.to_owned(),
-        name: id.to_owned(),
-        base_url: String::new(),
-        wire: WireKind::Chat,
-        env_key: None,
-        key: None,
-        needs_key: false,
-        headers: Vec::new(),
-        query: Vec::new(),
-        request_retries: 4,
-        stream_retries: 5,
-        connect_timeout: Duration::from_secs(15),
-        first_byte_timeout: Duration::from_secs(300),
-        idle_timeout: Duration::from_secs(300),
-        local: false,
-        ca_file: None,
-        quirks: Quirks::default(),
-    }
 }
 
 fn overlay(provider: &mut Provider, own: &ProviderKeys, env: &Env) -> Result<(), ConfigError> {
@@ -113,26 +72,16 @@ fn from_env(headers: &BTreeMap<String, String>, env: &Env) -> impl Iterator<Item
 
 /// Gives the provider another address. On this machine nobody asks for a key.
 fn move_to(provider: &mut Provider, url: &str, key: &str) -> Result<(), ConfigError> {
-    let wrong = || {
-        ConfigError::new(format!("`{key}` is no web address"))
-            .hint("it looks like https://api.acme.example/v1")
-    };
-    let parsed = Url::parse(url.trim()).map_err(|_| wrong())?;
-    let host = parsed.host_str().filter(|_| matches!(parsed.scheme(), "http" | "https")).ok_or_else(wrong)?;
-    provider.local = is_here(host);
-    provider.needs_key &= !provider.local;
-    if provider.local {
-        // A local server may load the model first.
-        provider.first_byte_timeout = provider.first_byte_timeout.max(Duration::from_secs(600));
+    let there = Provider::new(&provider.id, url.trim());
+    if there.url("").is_err() {
+        return Err(ConfigError::new(format!("`{key}` is no web address"))
+            .hint("it looks like https://api.acme.example/v1"));
     }
-    provider.base_url = url.trim().to_owned();
+    provider.needs_key &= !there.local;
+    provider.local = there.local;
+    provider.first_byte_timeout = there.first_byte_timeout;
+    provider.base_url = there.base_url;
     Ok(())
-}
-
-fn is_here(host: &str) -> bool {
-    let bare = host.trim_start_matches('[').trim_end_matches(']');
-    let address = bare.parse::<std::net::IpAddr>();
-    host == "localhost" || address.is_ok_and(|ip| ip.is_loopback() || ip.is_unspecified())
 }
 
 /// The key of its own variable, or what a program made for Codex passed along. At OpenAI the
@@ -142,7 +91,7 @@ fn key(provider: &Provider, env: &Env) -> Option<Secret> {
     let own = provider.env_key.as_deref().and_then(text);
     let passed = text("CODEX_API_KEY").filter(|_| provider.env_key.is_some() || !provider.local);
     let found = if provider.id == "openai" { passed.or(own) } else { own.or(passed) };
-    found.map(Secret::new).or_else(|| provider.key.clone())
+    found.map(Secret::new)
 }
 
 fn unknown(id: &str, known: &[String]) -> ConfigError {

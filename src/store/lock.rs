@@ -4,10 +4,13 @@
 //! The file holds the process id for the message that the second one gives.
 
 use std::fs::{File, TryLockError};
-use std::io::{self, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::path::PathBuf;
 
 use super::{Place, StoreError, fault, private};
+
+/// More than a few would mean that others come and go all the time.
+const TRIES: u32 = 16;
 
 /// Held until dropped; the file goes with it.
 #[derive(Debug)]
@@ -21,23 +24,26 @@ impl Lock {
     pub(super) fn take(place: &Place) -> Result<Self, StoreError> {
         let path = place.lock();
         let io = |e| fault("lock", &path, e);
-        loop {
+        for _ in 0..TRIES {
             let mut file = private::update(&path).map_err(io)?;
             match file.try_lock() {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => {
                     return Err(StoreError::Busy { id: place.id.clone(), pid: pid_in(&mut file) });
                 }
+                // Some network file systems know no locks. Sessions are kept there all the same.
+                Err(TryLockError::Error(e)) if e.kind() == ErrorKind::Unsupported => {}
                 Err(TryLockError::Error(e)) => return Err(io(e)),
             }
             // Its holder may have removed the file between our opening and our locking it; then
             // what we hold is a lock on nothing.
-            if private::is_at(&file, &path).unwrap_or(false) {
+            if private::is_at(&file, &path).map_err(io)? {
                 // A full disk must not keep a session from being opened: the number is a courtesy.
                 let _ = write_pid(&mut file);
                 return Ok(Self { _file: file, path });
             }
         }
+        Err(StoreError::Busy { id: place.id.clone(), pid: None })
     }
 }
 

@@ -50,7 +50,11 @@ fn options() -> OpenOptions {
 #[cfg(unix)]
 pub(super) fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt;
-    let (open, there) = (file.metadata()?, path.metadata()?);
+    let there = match path.metadata() {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(false),
+        other => other?,
+    };
+    let open = file.metadata()?;
     Ok(open.ino() == there.ino() && open.dev() == there.dev())
 }
 
