@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use toml::{Table, Value};
 
-use super::load::{self, Author, Layer, Override, Warning};
+use super::load::{self, Author, Layer, Override, Warning, Weight};
 use super::{Config, ConfigError, Dirs, Env, keys, trust};
 
 /// Where settings come from.
@@ -28,7 +28,7 @@ pub enum Strictness {
     /// What is not understood is ignored with a warning.
     #[default]
     Lenient,
-    /// Every warning is an error.
+    /// An unknown key or a value of the wrong type is an error.
     Strict,
 }
 
@@ -58,7 +58,7 @@ pub fn load(inputs: Inputs) -> Result<Loaded, ConfigError> {
     for (variable, key) in VARIABLES {
         match (inputs.env.get(variable), inputs.env.text(variable)) {
             (_, Some(value)) => stack.lay(load::flag(Override::text(key, value), variable)),
-            (Some(_), None) => stack.warn(variable, "the value is not UTF-8 and is ignored"),
+            (Some(_), None) => stack.notice(variable, "the value is not UTF-8 and is ignored"),
             (None, None) => {}
         }
     }
@@ -66,8 +66,9 @@ pub fn load(inputs: Inputs) -> Result<Loaded, ConfigError> {
         stack.lay(load::flag(setting, "--config"));
     }
     stack.drop_half_prices();
-    if inputs.strict == Strictness::Strict && !stack.warnings.is_empty() {
-        let lines: Vec<String> = stack.warnings.iter().map(Warning::to_string).collect();
+    let mistakes = stack.warnings.iter().filter(|warning| warning.weight == Weight::Mistake);
+    let lines: Vec<String> = mistakes.map(Warning::to_string).collect();
+    if inputs.strict == Strictness::Strict && !lines.is_empty() {
         return Err(ConfigError::new(lines.join("\n")).hint("mend it, or leave out --strict-config"));
     }
     let config = Config::deserialize(Value::Table(stack.table))
@@ -92,7 +93,7 @@ fn project(inputs: &Inputs, stack: &mut Stack) -> Result<bool, ConfigError> {
             ),
             None => "ignored, as this folder is not trusted".to_owned(),
         };
-        stack.warn(&path.display().to_string(), &text);
+        stack.notice(&path.display().to_string(), &text);
     }
     Ok(trusted)
 }
@@ -110,8 +111,8 @@ impl Stack {
         self.warnings.extend(layer.warnings);
     }
 
-    fn warn(&mut self, place: &str, text: &str) {
-        self.warnings.push(Warning { place: place.to_owned(), text: text.to_owned() });
+    fn notice(&mut self, place: &str, text: &str) {
+        self.warnings.push(Warning::notice(place, text));
     }
 
     /// A price without one of its halves would be a wrong price. Only now, as another layer may
@@ -123,7 +124,9 @@ impl Stack {
             prices.iter().filter(|(_, price)| !whole(price)).map(|(name, _)| name.clone()).collect();
         prices.retain(|_, price| whole(price));
         for name in half {
-            self.warn(&format!("prices.\"{name}\""), "needs both input and output; it is ignored");
+            let text = "needs both input and output; it is ignored".to_owned();
+            let place = format!("prices.{name:?}");
+            self.warnings.push(Warning { place, text, weight: Weight::Mistake });
         }
     }
 

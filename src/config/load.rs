@@ -19,6 +19,21 @@ pub struct Warning {
     /// `file:line`, a flag or a variable.
     pub place: String,
     pub text: String,
+    pub weight: Weight,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weight {
+    /// An unknown key or a value of the wrong type: an error under `--strict-config`.
+    Mistake,
+    /// Right as it stands, but without effect here.
+    Notice,
+}
+
+impl Warning {
+    pub(super) fn notice(place: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { place: place.into(), text: text.into(), weight: Weight::Notice }
+    }
 }
 
 impl fmt::Display for Warning {
@@ -205,13 +220,15 @@ impl Checker<'_> {
 
     fn value(&mut self, value: Value, kind: Kind) -> Option<Value> {
         if self.author == Author::Project && self.user_only() {
-            self.warn(|key| format!("`{key}` is ignored: only your own configuration file may set it"));
+            self.warn(Weight::Notice, |key| {
+                format!("`{key}` is ignored: only your own configuration file may set it")
+            });
             return None;
         }
         let wanted = match (kind, value) {
             (Kind::Foreign, _) => return None,
             (Kind::Later, _) => {
-                self.warn(|key| format!("`{key}` is not supported yet and is ignored"));
+                self.warn(Weight::Notice, |key| format!("`{key}` is not supported yet and is ignored"));
                 return None;
             }
             (Kind::Table(keys), Value::Table(table)) => return Some(Value::Table(self.table(table, keys))),
@@ -236,12 +253,14 @@ impl Checker<'_> {
             (Kind::OneOf(names), Value::String(name)) => {
                 let meant = keys::meant(&name, names.iter().copied());
                 let names = names.join(", ");
-                self.warn(|key| format!("`{key}` must be one of {names}; it is ignored{meant}"));
+                self.warn(Weight::Mistake, |key| {
+                    format!("`{key}` must be one of {names}; it is ignored{meant}")
+                });
                 return None;
             }
             (kind, value) => format!("must be {}, not {}", wanted(kind), found(&value)),
         };
-        self.warn(|key| format!("`{key}` {wanted}; it is ignored"));
+        self.warn(Weight::Mistake, |key| format!("`{key}` {wanted}; it is ignored"));
         None
     }
 
@@ -249,7 +268,9 @@ impl Checker<'_> {
         self.each(table, |checker, _, value| match value {
             Value::Table(table) => Some(Value::Table(checker.table(table, keys))),
             other => {
-                checker.warn(|key| format!("`{key}` must be a table, not {}; it is ignored", found(&other)));
+                checker.warn(Weight::Mistake, |key| {
+                    format!("`{key}` must be a table, not {}; it is ignored", found(&other))
+                });
                 None
             }
         })
@@ -264,7 +285,7 @@ impl Checker<'_> {
             true => "; it belongs above the first [table] of the file".to_owned(),
             false => keys::meant(name, same_shape),
         };
-        self.warn(|key| format!("unknown key `{key}` is ignored{meant}"));
+        self.warn(Weight::Mistake, |key| format!("unknown key `{key}` is ignored{meant}"));
     }
 
     /// Profiles are under the same rule as the file they stand in.
@@ -278,9 +299,9 @@ impl Checker<'_> {
         })
     }
 
-    fn warn(&mut self, text: impl Fn(&str) -> String) {
+    fn warn(&mut self, weight: Weight, text: impl Fn(&str) -> String) {
         let place = self.source.place(&self.path);
-        self.warnings.push(Warning { place, text: text(&self.path.join(".")) });
+        self.warnings.push(Warning { place, text: text(&self.path.join(".")), weight });
     }
 }
 

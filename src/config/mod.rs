@@ -24,7 +24,7 @@ pub use dirs::Dirs;
 pub use edit::{Change, apply};
 pub use env::Env;
 pub use layers::{Inputs, Loaded, Strictness, load};
-pub use load::{Override, Warning};
+pub use load::{Override, Warning, Weight};
 pub use model::{Choice, choose};
 pub use provider::{known, resolve};
 

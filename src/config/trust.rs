@@ -12,10 +12,7 @@ pub(super) fn trusts(dirs: &Dirs, root: &Path) -> (bool, Option<Warning>) {
     let Some(file) = dirs.trust_file() else { return (false, None) };
     match table(&file) {
         Ok(table) => (names(&table, root), None),
-        Err(e) => {
-            let text = format!("{e}; no folder is trusted");
-            (false, Some(Warning { place: "trust".to_owned(), text }))
-        }
+        Err(e) => (false, Some(Warning::notice("trust", format!("{e}; no folder is trusted")))),
     }
 }
 

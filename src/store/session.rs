@@ -126,7 +126,13 @@ impl Session {
     /// All that was appended can be read back later, so it may be offered to resume this session.
     pub fn recording(&self) -> bool {
         match &self.record {
-            Record::Log(log) => log.open.is_some() && log.pending.is_empty() && !self.blobs.unwritten(),
+            // Somebody may have cleared the folder away meanwhile.
+            Record::Log(log) => {
+                log.open.is_some()
+                    && log.pending.is_empty()
+                    && !self.blobs.unwritten()
+                    && log.place.log.exists()
+            }
             Record::Nowhere => false,
         }
     }

@@ -206,6 +206,33 @@ fn a_second_opener_is_refused_and_told_by_whom() {
     assert!(matches!(kit.sessions.open(&id), Err(StoreError::NotFound(_))));
 }
 
+/// The lock file goes with its holder, and yet two never hold it.
+#[test]
+fn openers_at_once_take_turns() {
+    let kit = Kit::new();
+    let session = kit.write(&[user(1, "first")]);
+    let id = session.id().clone();
+    drop(session);
+    let one = |text: &str| {
+        loop {
+            match kit.sessions.open(&id) {
+                Ok((mut session, loaded)) => return session.append(&user(loaded.next().0, text)).unwrap(),
+                Err(StoreError::Busy { .. }) => std::thread::yield_now(),
+                Err(other) => panic!("{other}"),
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..6 {
+            scope.spawn(|| (0..15).for_each(|_| one("more")));
+        }
+    });
+    let loaded = kit.sessions.read(&id).unwrap();
+    assert_eq!(loaded.warnings, [""; 0]);
+    let ids: Vec<u64> = loaded.items.iter().map(|item| item.id.0).collect();
+    assert_eq!(ids, (1..=91).collect::<Vec<_>>());
+}
+
 #[test]
 fn a_session_is_found_by_the_start_of_its_id() {
     let kit = Kit::new();
