@@ -20,7 +20,7 @@ pub enum Change {
 }
 
 /// How long to wait for another process that changes the same file.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Makes the changes in `path`, which is made when it is missing. A file that does not parse is
 /// left alone.

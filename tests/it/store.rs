@@ -397,16 +397,20 @@ fn child(test: &str, dir: &Path, before: &str) -> Command {
 fn a_killed_writer_loses_no_whole_item_and_its_lock() {
     if let Some(dir) = std::env::var_os(CHILD) {
         let mut session = Sessions::new(dir.into()).create(Path::new("/killed"));
-        for n in 1.. {
+        for n in 1..20_000 {
             session.append(&user(n, &"some text ".repeat(n as usize % 50))).unwrap();
             if n == 200 {
                 eprintln!("ready {}", session.id());
             }
         }
+        // Until it is killed, or the test that would kill it is gone.
+        std::io::stdin().read_line(&mut String::new()).unwrap();
+        return;
     }
     let kit = Kit::new();
     let root = kit.dir.path().join("data/sessions");
     let mut child = child("a_killed_writer_loses_no_whole_item_and_its_lock", &root, "")
+        .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
