@@ -2,3 +2,5 @@
 
 mod server;
 mod wire;
+mod wire_client;
+mod wire_encode;
