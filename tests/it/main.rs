@@ -8,3 +8,5 @@ mod layers;
 mod server;
 mod store;
 mod wire;
+mod wire_client;
+mod wire_encode;

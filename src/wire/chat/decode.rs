@@ -253,7 +253,9 @@ impl Reader {
             (None, None) => self.current,
         }?;
         // Servers that number every call 0, or none, open the next one by a name after whole arguments.
-        let next = !piece.name.is_empty() && !piece.args.is_empty() && whole(&self.calls[slot].args);
+        let certain = piece.id.is_some() && piece.index.is_some();
+        let named = !piece.name.is_empty() && !piece.args.is_empty();
+        let next = !certain && named && whole(&self.calls[slot].args);
         (!next).then_some(slot)
     }
 }

@@ -51,7 +51,7 @@ fn every_answer_of_a_server_has_its_kind() {
         (500, fixture("err-image"), "no images, final"),
         (400, fixture("err-bad-grammar"), "failed, final"),
         (404, fixture("err-unknown-path"), "setup, final"),
-        (503, error("Loading model"), "loading, loading"),
+        (503, error("Loading model"), "failed, loading"),
         // The prompt does not fit: vLLM, LM Studio, OpenAI, Anthropic, Google, xAI, Alibaba.
         (
             400,

@@ -233,7 +233,7 @@ mod tests {
             (&[("retry-after", "2".into())], Some(2.0)),
             (&[("retry-after", "0.5".into())], Some(0.5)),
             (&[("retry-after", "Thu, 01 Jan 2026 00:00:03 GMT".into())], Some(3.0)),
-            (&[("retry-after", "Thu, 01 Jan 2025 00:00:03 GMT".into())], Some(0.0)),
+            (&[("retry-after", "Wed, 01 Jan 2025 00:00:03 GMT".into())], Some(0.0)),
             (&[("retry-after", "soon".into())], None),
             (&[("retry-after", "-1".into())], None),
             (&[("retry-after-ms", "1500".into()), ("retry-after", "9".into())], Some(1.5)),
