@@ -87,6 +87,14 @@ fn breaches(of: &str, text: &str) -> Vec<String> {
         .collect()
 }
 
+/// Whether a `use` climbs out of its top module by `super`, where no rule would see it.
+fn climbs_out(path: &Path, text: &str) -> bool {
+    let below_src = path.iter().count() - 1;
+    let depth = below_src - usize::from(path.ends_with("mod.rs"));
+    let climb = Regex::new(r"(?m)^(?:pub(?:\([a-z ]+\))? )?use ((?:super::)+)").unwrap();
+    climb.captures_iter(text).any(|one| one[1].matches("super").count() >= depth)
+}
+
 #[test]
 fn layers_only_point_downwards() {
     let wrong: Vec<String> = rust_files("src")
@@ -95,7 +103,9 @@ fn layers_only_point_downwards() {
             let module = path.iter().nth(1)?.to_str()?.trim_end_matches(".rs").to_owned();
             let top = matches!(module.as_str(), "lib" | "main");
             assert!(top || LAYERS.iter().any(|(name, _)| *name == module), "{module} has no layer");
-            let found = if top { Vec::new() } else { breaches(&module, &text) };
+            let mut found = if top { Vec::new() } else { breaches(&module, &text) };
+            found
+                .extend(climbs_out(&path, &text).then(|| "write crate:: instead of super:: here".to_owned()));
             (!found.is_empty()).then(|| format!("{}: {}", path.display(), found.join(", ")))
         })
         .collect();
@@ -113,6 +123,14 @@ fn a_breach_is_seen_however_it_is_written() {
         ("model", "use crate::{\n    sandbox,\n};"),
     ] {
         assert_ne!(breaches(of, text), [""; 0], "{text}");
+    }
+    for (path, text, want) in [
+        ("src/store/mod.rs", "use super::tools;", true),
+        ("src/store/lock.rs", "use super::super::tools;", true),
+        ("src/store/lock.rs", "use super::Place;", false),
+        ("src/wire/chat/mod.rs", "use super::Delta;", false),
+    ] {
+        assert_eq!(climbs_out(Path::new(path), text), want, "{path}: {text}");
     }
     for (of, text) in [
         ("harness", "use crate::wire::prompt::{Prompt, Role};"),
