@@ -126,6 +126,11 @@ impl Provider {
         }
     }
 
+    /// The key without the white space that a shell or an editor put around it; None when nothing is left.
+    pub fn usable_key(&self) -> Option<&str> {
+        self.key.as_ref().map(|key| key.reveal().trim()).filter(|key| !key.is_empty())
+    }
+
     /// The address for this path of a wire (`/chat/completions`). A base URL that is only a host
     /// gets `/v1`; one that already ends with the path is taken as it is.
     pub fn url(&self, path: &str) -> Result<Url, Failure> {

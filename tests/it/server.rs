@@ -77,21 +77,21 @@ fn chunk(choices: &Value) -> Frame {
 
 /// One event with this JSON as data.
 pub fn event(data: &Value) -> Frame {
-    raw(&format!("data: {data}\n\n"))
+    raw(format!("data: {data}\n\n"))
 }
 
 /// A chunk with this delta.
-pub fn delta(delta: Value) -> Frame {
+pub fn delta(delta: &Value) -> Frame {
     chunk(&json!([{"index": 0, "delta": delta, "finish_reason": null}]))
 }
 
 pub fn txt(text: &str) -> Frame {
-    delta(json!({"content": text}))
+    delta(&json!({"content": text}))
 }
 
 pub fn call(index: u32, id: &str, name: &str, args: &str) -> Frame {
     let function = json!({"name": name, "arguments": args});
-    delta(json!({"tool_calls": [{"index": index, "id": id, "type": "function", "function": function}]}))
+    delta(&json!({"tool_calls": [{"index": index, "id": id, "type": "function", "function": function}]}))
 }
 
 pub fn end(reason: &str) -> Frame {
@@ -208,7 +208,7 @@ impl Server {
         let url = format!("http://{}/v1", listener.local_addr().expect("a bound address"));
         let (stop, stopped) = oneshot::channel();
         let inner = shared.clone();
-        let thread = std::thread::spawn(move || serve(listener, inner, stopped));
+        let thread = std::thread::spawn(move || serve(listener, &inner, stopped));
         Self { url, shared, stop: Some(stop), thread: Some(thread) }
     }
 
@@ -241,7 +241,7 @@ impl Drop for Server {
     }
 }
 
-fn serve(listener: std::net::TcpListener, shared: Arc<Shared>, stopped: oneshot::Receiver<()>) {
+fn serve(listener: std::net::TcpListener, shared: &Arc<Shared>, stopped: oneshot::Receiver<()>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
         listener.set_nonblocking(true).expect("a socket that can be polled");

@@ -55,7 +55,7 @@ fn chunks(chunks: &[Value]) -> Result<Answer, Broken> {
 }
 
 /// A chunk whose delta has these calls.
-fn calls(calls: Value) -> Value {
+fn calls(calls: &Value) -> Value {
     json!({"choices": [{"index": 0, "delta": {"tool_calls": calls}}]})
 }
 
@@ -155,66 +155,66 @@ fn calls_are_told_apart_whatever_a_server_does_with_ids_and_indexes() {
         (
             "one index for all, new ids",
             vec![
-                calls(json!([{"index": 0, "id": "a", "function": f("x", "{}")}])),
-                calls(json!([{"index": 0, "id": "b", "function": f("y", "{\"k\"")}])),
-                calls(json!([{"index": 0, "function": {"arguments": ":1}"}}])),
+                calls(&json!([{"index": 0, "id": "a", "function": f("x", "{}")}])),
+                calls(&json!([{"index": 0, "id": "b", "function": f("y", "{\"k\"")}])),
+                calls(&json!([{"index": 0, "function": {"arguments": ":1}"}}])),
             ],
             vec!["x({})#a", "y({\"k\":1})#b"],
         ),
         (
             "one index, no ids",
             vec![
-                calls(json!([{"index": 0, "function": f("x", "{\"a\":1}")}])),
-                calls(json!([{"index": 0, "function": f("x", "{\"a\":2}")}])),
+                calls(&json!([{"index": 0, "function": f("x", "{\"a\":1}")}])),
+                calls(&json!([{"index": 0, "function": f("x", "{\"a\":2}")}])),
             ],
             vec!["x({\"a\":1})#-", "x({\"a\":2})#-"],
         ),
         (
             "neither, in one event",
-            vec![calls(json!([{"function": f("x", "{}")}, {"function": f("y", "{}")}]))],
+            vec![calls(&json!([{"function": f("x", "{}")}, {"function": f("y", "{}")}]))],
             vec!["x({})#-", "y({})#-"],
         ),
         (
             "id and name again in each delta",
             vec![
-                calls(json!([{"index": 0, "id": "a", "function": f("bash", "{\"c")}])),
-                calls(json!([{"index": 0, "id": "a", "function": f("bash", "\":1}")}])),
-                calls(json!([{"index": 0, "id": "a", "function": f("bash", "")}])),
+                calls(&json!([{"index": 0, "id": "a", "function": f("bash", "{\"c")}])),
+                calls(&json!([{"index": 0, "id": "a", "function": f("bash", "\":1}")}])),
+                calls(&json!([{"index": 0, "id": "a", "function": f("bash", "")}])),
             ],
             vec!["bash({\"c\":1})#a"],
         ),
         (
             "name in fragments, empty id, then null",
             vec![
-                calls(json!([{"index": 0, "id": "", "function": {"name": "ba"}}])),
-                calls(json!([{"index": 0, "id": null, "function": {"name": "sh", "arguments": null}}])),
-                calls(json!([{"index": 0, "function": {"arguments": "{}"}}])),
+                calls(&json!([{"index": 0, "id": "", "function": {"name": "ba"}}])),
+                calls(&json!([{"index": 0, "id": null, "function": {"name": "sh", "arguments": null}}])),
+                calls(&json!([{"index": 0, "function": {"arguments": "{}"}}])),
             ],
             vec!["bash({})#-"],
         ),
         (
             "an id that comes late",
             vec![
-                calls(json!([{"index": 0, "function": f("bash", "")}])),
-                calls(json!([{"index": 0, "id": "a", "function": {"arguments": "{}"}}])),
+                calls(&json!([{"index": 0, "function": f("bash", "")}])),
+                calls(&json!([{"index": 0, "id": "a", "function": {"arguments": "{}"}}])),
             ],
             vec!["bash({})#a"],
         ),
         (
             "two calls with one id under two indexes",
             vec![
-                calls(json!([{"index": 0, "id": "a", "function": f("x", "{}")}])),
-                calls(json!([{"index": 1, "id": "a", "function": f("y", "{}")}])),
+                calls(&json!([{"index": 0, "id": "a", "function": f("x", "{}")}])),
+                calls(&json!([{"index": 1, "id": "a", "function": f("y", "{}")}])),
             ],
             vec!["x({})#a", "y({})#a"],
         ),
         (
             "indexes that begin at one and leave gaps",
             vec![
-                calls(json!([{"index": 1, "id": "a", "function": f("x", "{")}])),
-                calls(json!([{"index": 5, "id": "b", "function": f("y", "{")}])),
+                calls(&json!([{"index": 1, "id": "a", "function": f("x", "{")}])),
+                calls(&json!([{"index": 5, "id": "b", "function": f("y", "{")}])),
                 calls(
-                    json!([{"index": 1, "function": {"arguments": "}"}}, {"index": 5, "function": {"arguments": "}"}}]),
+                    &json!([{"index": 1, "function": {"arguments": "}"}}, {"index": 5, "function": {"arguments": "}"}}]),
                 ),
             ],
             vec!["x({})#a", "y({})#b"],
@@ -222,7 +222,7 @@ fn calls_are_told_apart_whatever_a_server_does_with_ids_and_indexes() {
         (
             "null and nonsense among the calls",
             vec![calls(
-                json!([null, 7, {"index": "0", "id": "a", "function": f("x", "{}")}, {"function": null}]),
+                &json!([null, 7, {"index": "0", "id": "a", "function": f("x", "{}")}, {"function": null}]),
             )],
             vec!["x({})#a"],
         ),

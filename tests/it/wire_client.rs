@@ -388,8 +388,10 @@ async fn a_redirect_does_not_carry_the_key_away() {
 #[tokio::test]
 async fn without_a_key_nothing_is_sent() {
     let server = Server::start(vec![]);
-    let run = ask(Provider { key: None, needs_key: true, ..provider(server.url()) }).await;
-    assert_eq!(run.error(), "test (model acme-coder) needs a key: set TEST_API_KEY");
+    for key in [None, Some(Secret::new(" \n"))] {
+        let run = ask(Provider { key, needs_key: true, ..provider(server.url()) }).await;
+        assert_eq!(run.error(), "test (model acme-coder) needs a key: set TEST_API_KEY");
+    }
     assert!(server.requests().is_empty());
 }
 

@@ -93,6 +93,20 @@ fn a_whole_session() {
 }
 
 #[test]
+fn images_of_results_follow_the_whole_group_of_results() {
+    let messages = vec![
+        message(Role::Assistant, vec![call("a", "{}"), call("b", "{}")]),
+        result("a", vec![image()]),
+        result("b", vec![]),
+    ];
+    let body = encode(&Prompt { messages, ..Prompt::default() });
+    let shown: Vec<&Value> = body["messages"].as_array().unwrap().iter().map(|m| &m["content"]).collect();
+    assert_eq!(shown[..3], [&json!(""), &json!("the image follows"), &json!("")]);
+    assert_eq!(shown[3][1]["type"], "image_url");
+    super::server::valid_history(&body).unwrap();
+}
+
+#[test]
 fn parts_everywhere_and_a_developer() {
     let mut prompt = session();
     prompt.tools.clear();

@@ -54,7 +54,7 @@ fn messages(prompt: &Prompt, quirks: &Quirks) -> Vec<Value> {
         match message.role {
             Role::Assistant => out.push(assistant(message, &prompt.style)),
             Role::Tool => {
-                out.extend(message.pieces.iter().filter_map(|p| result(p, &prompt.style, &mut images)))
+                out.extend(message.pieces.iter().filter_map(|p| result(p, &prompt.style, &mut images)));
             }
             Role::System | Role::Developer | Role::User => {
                 let form = if message.role == Role::User { prompt.style.user } else { Form::String };
@@ -164,12 +164,16 @@ fn arguments(args: &str) -> String {
 
 fn result(piece: &Piece, style: &Style, images: &mut Vec<Value>) -> Option<Value> {
     let Piece::Result { id, name, pieces, .. } = piece else { return None };
-    let mut shown = pieces.iter().filter(|piece| matches!(piece, Piece::Image { .. })).peekable();
-    if shown.peek().is_some() {
+    let mut text = texts(pieces, GAP);
+    let shown: Vec<Value> =
+        pieces.iter().filter(|piece| matches!(piece, Piece::Image { .. })).filter_map(part).collect();
+    if !shown.is_empty() {
         images.push(json!({"type": "text", "text": format!("image from {name}:")}));
-        images.extend(shown.filter_map(part));
+        images.extend(shown);
+        if text.is_empty() {
+            text.push_str("the image follows");
+        }
     }
-    let text = texts(pieces, GAP);
     let content = match style.result {
         Form::String => text.into(),
         Form::Parts => json!([{"type": "text", "text": text}]),

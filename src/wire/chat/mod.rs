@@ -1,7 +1,7 @@
 //! Chat Completions: the wire that nearly every server speaks, each with an accent.
 //!
-//! [`encode`] writes requests, [`decode`] reads replies; both are pure. What differs between
-//! servers in a known way is data ([`Quirks`](super::provider::Quirks)), not code.
+//! `encode` writes requests, `decode` reads replies; both are pure. What differs between
+//! servers in a known way is data ([`Quirks`]), not code.
 
 mod decode;
 mod encode;

@@ -45,7 +45,7 @@ impl Fault {
 }
 
 /// What a server's words mean for tack.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sort {
     Loading,
     TooLong,
@@ -124,7 +124,7 @@ pub fn from_status(at: &Place, status: u16, text: &str) -> Fault {
     if sort == Sort::NoModel && !is_json {
         sort = Sort::NoPath;
     }
-    explain(at, &format!("status {status}"), sort, &said, String::new())
+    explain(at, &format!("status {status}"), sort, &said)
 }
 
 /// An error object inside a reply that began well.
@@ -137,9 +137,12 @@ pub fn from_stream(at: &Place, message: String, kind: Option<String>, partial: S
         "rate_limit_exceeded" | "rate_limit_error" => 429,
         _ => 500,
     };
-    let mut fault = explain(at, "an error", sort(status.unwrap_or(known), &said), &said, partial);
+    let mut fault = explain(at, "an error", sort(status.unwrap_or(known), &said), &said);
     if fault.cause == Cause::Request {
         fault.cause = Cause::Stream;
+    }
+    if let Failure::Failed { partial: kept, .. } = &mut fault.failure {
+        *kept = partial;
     }
     fault
 }
@@ -257,7 +260,7 @@ impl Place<'_> {
         let mut text = text.to_owned();
         let provider = self.provider;
         let headers = provider.headers.iter().flat_map(|(_, value)| value.reveal().split(' '));
-        let secrets = provider.key.iter().map(|key| key.reveal().trim()).chain(headers);
+        let secrets = provider.usable_key().into_iter().chain(headers);
         for secret in secrets.chain(provider.query.iter().map(|(_, value)| value.as_str())) {
             if secret.len() >= SECRET {
                 text = text.replace(secret, "[secret]");
@@ -272,7 +275,7 @@ impl Place<'_> {
     }
 }
 
-fn explain(at: &Place, how: &str, sort: Sort, said: &Said, partial: String) -> Fault {
+fn explain(at: &Place, how: &str, sort: Sort, said: &Said) -> Fault {
     let who = at.who();
     let words = match at.clean(&said.message) {
         empty if empty.is_empty() => "no reason given".to_owned(),
@@ -280,14 +283,15 @@ fn explain(at: &Place, how: &str, sort: Sort, said: &Said, partial: String) -> F
     };
     let message = format!("{who} answered with {how}: {words}");
     let stop = |failure| Fault::new(failure, Cause::Final);
+    let failed = |message| Failure::Failed { message, partial: String::new() };
     match sort {
-        Sort::Loading => Fault::new(Failure::Failed { message, partial }, Cause::Loading),
+        Sort::Loading => Fault::new(failed(message), Cause::Loading),
         Sort::TooLong => stop(Failure::TooLong { message, window: window(said) }),
         Sort::NoImages => stop(Failure::NoImages(message)),
         Sort::NoTools => stop(Failure::NoTools(message)),
         Sort::NoModel => stop(Failure::Setup(format!("{message}; check the name of the model"))),
         Sort::NoPath => stop(Failure::Setup(format!("{message}; {}", at.check_url()))),
-        Sort::Key if at.provider.key.is_none() => {
+        Sort::Key if at.provider.usable_key().is_none() => {
             stop(Failure::Setup(format!("{message}; no key was sent: set {}", at.key())))
         }
         Sort::Key => stop(Failure::Setup(format!("{message}; check {}", at.key()))),
@@ -296,8 +300,8 @@ fn explain(at: &Place, how: &str, sort: Sort, said: &Said, partial: String) -> F
             retry_at: None,
         }),
         Sort::Limited => Fault::new(Failure::Limited { message, retry_at: None }, Cause::Request),
-        Sort::Passing => Fault::new(Failure::Failed { message, partial }, Cause::Request),
-        Sort::Final => stop(Failure::Failed { message, partial }),
+        Sort::Passing => Fault::new(failed(message), Cause::Request),
+        Sort::Final => stop(failed(message)),
     }
 }
 

@@ -48,9 +48,9 @@ pub fn headers(provider: &Provider) -> Result<HeaderMap, Failure> {
     let mut headers = HeaderMap::new();
     headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream, application/json"));
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    if let Some(key) = &provider.key {
+    if let Some(key) = provider.usable_key() {
         let source = provider.env_key.as_deref().unwrap_or("the key");
-        headers.insert(AUTHORIZATION, value(&format!("Bearer {}", key.reveal().trim()), source)?);
+        headers.insert(AUTHORIZATION, value(&format!("Bearer {key}"), source)?);
     }
     for (name, secret) in &provider.headers {
         let parsed = HeaderName::from_bytes(name.as_bytes())

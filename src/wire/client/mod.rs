@@ -134,7 +134,7 @@ impl Client for HttpClient {
         cancel: &CancellationToken,
     ) -> Result<Answer, Failure> {
         let provider = &self.provider;
-        if provider.needs_key && provider.key.is_none() {
+        if provider.needs_key && provider.usable_key().is_none() {
             let key = provider.env_key.as_deref().unwrap_or("its key");
             let message = format!("{} (model {}) needs a key: set {key}", provider.name, model.name);
             return Err(Failure::Setup(message));

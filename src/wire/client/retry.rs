@@ -229,7 +229,8 @@ mod tests {
     fn reads_every_way_to_say_when() {
         let now: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
         let epoch = now.as_second();
-        let cases: &[(&[(&str, String)], Option<f64>)] = &[
+        type Headers<'a> = &'a [(&'a str, String)];
+        let cases: &[(Headers, Option<f64>)] = &[
             (&[("retry-after", "2".into())], Some(2.0)),
             (&[("retry-after", "0.5".into())], Some(0.5)),
             (&[("retry-after", "Thu, 01 Jan 2026 00:00:03 GMT".into())], Some(3.0)),
