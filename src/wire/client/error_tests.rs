@@ -1,3 +1,5 @@
+//! Every answer and every break of a connection becomes a sentence that names what to do.
+
 use super::*;
 use crate::wire::provider::{self, Secret};
 
