@@ -37,8 +37,16 @@ pub struct Reply {
     body: Vec<Frame>,
     /// Bytes per write; 0: a frame at a time.
     flush: usize,
-    /// Never answers at all.
-    silent: bool,
+    manner: Manner,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Manner {
+    Answers,
+    /// Keeps the connection open and never says a word.
+    Silent,
+    /// Closes the connection without an answer.
+    HangsUp,
 }
 
 /// A request as it arrived.
@@ -121,7 +129,7 @@ pub fn sse(frames: impl IntoIterator<Item = Frame>) -> Reply {
         headers: vec![("content-type".into(), "text/event-stream".into())],
         body: frames.into_iter().collect(),
         flush: 0,
-        silent: false,
+        manner: Manner::Answers,
     }
 }
 
@@ -147,12 +155,17 @@ pub fn error(status: u16, message: &str) -> Reply {
 pub fn text_body(status: u16, mime: &str, text: &str) -> Reply {
     let headers =
         vec![("content-type".into(), mime.into()), ("content-length".into(), text.len().to_string())];
-    Reply { status, headers, body: vec![raw(text)], flush: 0, silent: false }
+    Reply { status, headers, body: vec![raw(text)], flush: 0, manner: Manner::Answers }
 }
 
 /// Takes the request and never answers.
 pub fn silent() -> Reply {
-    Reply { silent: true, ..sse([]) }
+    Reply { manner: Manner::Silent, ..sse([]) }
+}
+
+/// Takes the request and closes the connection.
+pub fn hangs_up() -> Reply {
+    Reply { manner: Manner::HangsUp, ..sse([]) }
 }
 
 impl Reply {
@@ -328,8 +341,10 @@ async fn read_request(stream: &mut TcpStream) -> Option<Request> {
 }
 
 async fn write_reply(out: &mut (impl AsyncWriteExt + Unpin), reply: &Reply) -> std::io::Result<()> {
-    if reply.silent {
-        std::future::pending::<()>().await;
+    match reply.manner {
+        Manner::Answers => {}
+        Manner::Silent => std::future::pending().await,
+        Manner::HangsUp => return Ok(()),
     }
     let cut = reply.body.iter().any(|f| matches!(f, Frame::Cut));
     let mut head = format!("HTTP/1.1 {} Scripted\r\nconnection: close\r\n", reply.status);

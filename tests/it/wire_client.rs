@@ -215,6 +215,32 @@ async fn passing_troubles_are_waited_out_with_growing_gaps() {
 }
 
 #[tokio::test]
+async fn a_connection_that_closes_without_a_word_is_tried_again() {
+    let (run, server) = run(vec![hangs_up(), hangs_up()]).await;
+    assert_eq!((run.text().as_str(), server.requests().len()), ("ok", 3));
+    assert!(matches!(run.heard[0], Progress::Again { attempt: 1, of: 4, .. }), "{:?}", run.heard[0]);
+}
+
+/// A hosted service may have lost the request; a slow machine would only start anew.
+#[tokio::test]
+async fn silence_before_the_first_byte_is_tried_again_only_elsewhere() {
+    for (local, requests) in [(true, 1), (false, 3)] {
+        let server = Server::start((0..9).map(|_| silent()).collect());
+        let run = ask(Provider { local, request_retries: 2, ..hasty(server.url()) }).await;
+        assert!(run.error().contains("sent nothing"), "{}", run.error());
+        assert_eq!(server.requests().len(), requests);
+    }
+}
+
+#[tokio::test]
+async fn a_limit_that_stays_says_when_to_come_back() {
+    let (run, _server) =
+        run((0..9).map(|_| error(429, "slow down").header("retry-after", "60")).collect()).await;
+    assert!(matches!(run.answer, Err(Failure::Limited { retry_at: Some(_), .. })), "{:?}", run.answer);
+    assert_eq!(run.waits, [Duration::from_secs(60); 4]);
+}
+
+#[tokio::test]
 async fn a_loading_server_is_polled_without_spending_tries() {
     let server = Server::start((0..8).map(|_| error(503, "Loading model")).collect());
     let provider = Provider { request_retries: 0, ..provider(server.url()) };

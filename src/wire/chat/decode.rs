@@ -300,12 +300,11 @@ fn usage(raw: Raw) -> Option<Usage> {
     let value: Value = read(raw)?;
     let count = |path: &str| value.pointer(path).and_then(count);
     let first = |paths: &[&str]| paths.iter().find_map(|path| count(path)).unwrap_or(0);
-    let input = count("/prompt_tokens");
-    let output = count("/completion_tokens");
-    if input.is_none() && output.is_none() {
+    let (input, output) = (first(&["/prompt_tokens"]), first(&["/completion_tokens"]));
+    if input == 0 && output == 0 {
+        // Sent along before anything was counted.
         return None;
     }
-    let (input, output) = (input.unwrap_or(0), output.unwrap_or(0));
     let reasoning = first(&["/completion_tokens_details/reasoning_tokens", "/reasoning_tokens"]);
     // xAI counts reasoning beside the output; the total tells.
     let apart = reasoning > 0 && count("/total_tokens") == Some(input + output + reasoning);

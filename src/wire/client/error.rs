@@ -164,7 +164,9 @@ pub fn broken(at: &Place, cause: Cause, why: &str, partial: String) -> Fault {
 /// Nothing came within the limit.
 pub fn silent(at: &Place, limit: Duration) -> Fault {
     let message = format!("{} sent nothing for {} s", at.who(), limit.as_secs_f64());
-    Fault::new(Failure::Failed { message, partial: String::new() }, Cause::Request)
+    // A slow machine would only begin to read the same prompt anew.
+    let cause = if at.provider.local { Cause::Final } else { Cause::Request };
+    Fault::new(Failure::Failed { message, partial: String::new() }, cause)
 }
 
 /// The connection failed before there was a reply.
@@ -208,12 +210,15 @@ pub fn too_long(failure: &Failure, wait: Duration, now: Timestamp) -> Failure {
     Failure::Limited { message: format!("{failure}; it resets at {local}"), retry_at: Some(retry_at) }
 }
 
-/// The last failure after `made` requests.
-pub fn after(failure: Failure, made: u32) -> Failure {
+/// The last fault after `made` requests.
+pub fn after(fault: Fault, made: u32, now: Timestamp) -> Failure {
     let count = |message| if made > 1 { format!("{message} (after {made} requests)") } else { message };
-    match failure {
+    match fault.failure {
         Failure::Failed { message, partial } => Failure::Failed { message: count(message), partial },
-        Failure::Limited { message, retry_at } => Failure::Limited { message: count(message), retry_at },
+        Failure::Limited { message, .. } => {
+            let retry_at = fault.hint.and_then(|wait| now.checked_add(wait).ok());
+            Failure::Limited { message: count(message), retry_at }
+        }
         other @ (Failure::Cancelled
         | Failure::Setup(_)
         | Failure::TooLong { .. }

@@ -164,7 +164,7 @@ fn sentences_name_what_to_do() {
         from_status(&at, 401, &error("who are you")).failure,
         broken(&at, Cause::Stream, "connection reset", String::new()).failure,
         silent(&at, Duration::from_millis(1500)).failure,
-        after(status(503, &error("no capacity")).failure, 5),
+        after(status(503, &error("no capacity")), 5, Timestamp::UNIX_EPOCH),
     ];
     let shown: Vec<String> = shown.iter().map(ToString::to_string).collect();
     insta::assert_snapshot!(shown.join("\n"));

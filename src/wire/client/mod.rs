@@ -101,7 +101,7 @@ impl HttpClient {
                     (self.sleep)(wait).await;
                 }
                 Next::TooLong(wait) => return Err(error::too_long(&fault.failure, wait, Timestamp::now())),
-                Next::Stop => return Err(error::after(fault.failure, made)),
+                Next::Stop => return Err(error::after(fault, made, Timestamp::now())),
             }
         }
     }
