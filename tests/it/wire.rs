@@ -4,6 +4,8 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use tack::model::{Stop, WireKind};
 use tack::wire::fold::{Broken, Fold};
+use tack::wire::prompt::{Message, Piece, Prompt, Role};
+use tack::wire::provider::Quirks;
 use tack::wire::sse::{Event, Parser};
 use tack::wire::{self, Answer, AnswerPart, Delta};
 
@@ -288,6 +290,31 @@ fn nothing_but_garbage_is_no_empty_success() {
     ] {
         assert!(stream([bytes.as_bytes()]).is_err(), "{bytes:?}");
     }
+}
+
+/// G22: what a model thought before a call goes back as it came.
+#[test]
+fn reasoning_and_calls_survive_the_way_there_and_back() {
+    let answer = stream([fixture("made-deepseek.sse").as_slice()]).unwrap();
+    let pieces = answer.parts.into_iter().map(|part| match part {
+        AnswerPart::Text(text) => Piece::Text(text),
+        AnswerPart::Thinking { text, field, seal } => Piece::Thinking { text, field, seal },
+        AnswerPart::Call { id, name, args } => Piece::Call { id: id.unwrap(), name, args },
+    });
+    let messages = vec![Message { role: Role::Assistant, pieces: pieces.collect() }];
+    let chat = wire::of(WireKind::Chat).unwrap();
+    let model = super::wire_encode::model();
+    let body = chat.encode(&Prompt { messages, ..Prompt::default() }, &model, &Quirks::default());
+    let function = json!({"name": "read", "arguments": "{\"path\":\"a.txt\"}"});
+    assert_eq!(
+        body["messages"][0],
+        json!({
+            "role": "assistant",
+            "content": "I read it.",
+            "reasoning_content": "The file is small.",
+            "tool_calls": [{"id": "call_0_a", "type": "function", "function": function}],
+        })
+    );
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::json;
-use tack::model::{Class, Model, Stop, WireKind};
+use tack::model::{Model, Stop, WireKind};
 use tack::wire::client::{HttpClient, Sleep};
 use tack::wire::prompt::{Message, Prompt, Role};
 use tack::wire::provider::{Provider, Secret};
@@ -12,6 +12,7 @@ use tack::wire::{Answer, AnswerPart, Client, Failure, Progress};
 use tokio_util::sync::CancellationToken;
 
 use super::server::*;
+use super::wire_encode::model;
 
 const KEY: &str = "sk-test-0123456789";
 
@@ -20,21 +21,6 @@ fn provider(url: &str) -> Provider {
         key: Some(Secret::new(KEY)),
         env_key: Some("TEST_API_KEY".into()),
         ..Provider::new("test", url)
-    }
-}
-
-fn model() -> Model {
-    Model {
-        provider: "test".into(),
-        name: "acme-coder".into(),
-        wire: WireKind::Chat,
-        class: Class::F,
-        window: None,
-        max_output: None,
-        vision: None,
-        effort: None,
-        local: false,
-        prices: None,
     }
 }
 

@@ -6,7 +6,7 @@ use tack::wire::of;
 use tack::wire::prompt::{Empty, Form, Message, Piece, Prompt, Role, Style, ToolSpec};
 use tack::wire::provider::Quirks;
 
-fn model() -> Model {
+pub fn model() -> Model {
     Model {
         provider: "acme".into(),
         name: "acme-coder".into(),
