@@ -4,13 +4,22 @@
 //! what cannot be enforced is refused with a sentence that says what is missing. File tools go
 //! through the same policy by way of [`files`].
 
+#[cfg(unix)]
+mod census;
 pub mod files;
+#[cfg(unix)]
+mod none;
+#[cfg(unix)]
+mod process;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
+
+#[cfg(unix)]
+pub use none::Plain;
 
 /// What is allowed. All paths are absolute and canonical; made once, before any command exists.
 /// Of two rules hide beats protect beats write beats read; of two of one kind the longer path wins.
