@@ -4,13 +4,32 @@
 //! what cannot be enforced is refused with a sentence that says what is missing. File tools go
 //! through the same policy by way of [`files`].
 
+#[cfg(unix)]
+mod census;
+mod denial;
+pub mod env;
 pub mod files;
+mod git;
+#[cfg(unix)]
+mod none;
+mod policy;
+#[cfg(unix)]
+mod process;
+mod scratch;
+mod secrets;
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
+
+pub use denial::denial_hint;
+pub use env::EnvWish;
+#[cfg(unix)]
+pub use none::Plain;
+pub use policy::{PolicyError, Settled, Wish};
+pub use scratch::Scratch;
 
 /// What is allowed. All paths are absolute and canonical; made once, before any command exists.
 /// Of two rules hide beats protect beats write beats read; of two of one kind the longer path wins.
@@ -24,6 +43,9 @@ pub struct Policy {
     pub protect: Vec<PathBuf>,
     /// Neither readable nor listable.
     pub hide: Vec<PathBuf>,
+    /// Files of git that must not appear: removed after each command, and the command fails.
+    #[serde(default)]
+    pub watch: Vec<PathBuf>,
     pub net: Net,
     pub git: GitAccess,
     /// The host folder that commands see as `/tmp`; one per session, removed at its end. File
@@ -154,12 +176,4 @@ pub enum SandboxError {
 pub trait Sandbox: Send + Sync {
     fn tier(&self) -> Tier;
     async fn spawn(&self, policy: &Policy, cmd: &Cmd) -> Result<Box<dyn Running>, SandboxError>;
-}
-
-impl Policy {
-    /// What this policy says of `path` (absolute, canonical as far as it exists).
-    pub fn explain(&self, path: &Path, op: Op) -> Verdict {
-        let _ = (path, op);
-        Verdict::Allowed
-    }
 }
