@@ -66,12 +66,7 @@ pub(super) fn encode(raw: &str, text: &Text, bytes: &[u8]) -> Result<Vec<u8>, Ou
 
 impl Toolbox {
     /// Whether the loaded file may be changed in this way now.
-    pub(super) fn allow(
-        &self,
-        cx: &ToolCx<'_>,
-        loaded: &Loaded,
-        intent: Intent,
-    ) -> Result<(), Outcome> {
+    pub(super) fn allow(&self, cx: &ToolCx<'_>, loaded: &Loaded, intent: Intent) -> Result<(), Outcome> {
         let hash = seen::hash(&loaded.raw);
         match lock(&self.seen).object(&loaded.real, &hash, (intent, cx.needs_read)) {
             None => Ok(()),
@@ -86,7 +81,7 @@ impl Toolbox {
         &self,
         cx: &ToolCx<'_>,
         target: &Path,
-        change: Change<'_>,
+        change: &Change<'_>,
     ) -> Result<(files::Written, Seen), FileError> {
         let written = files::replace(cx.policy, target, change.after)?;
         let hash = seen::hash(change.after);

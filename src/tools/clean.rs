@@ -38,7 +38,8 @@ impl Cleaner {
             if chunk.invalid().is_empty() {
                 continue;
             }
-            let cut_off = std::str::from_utf8(chunk.invalid()).is_err_and(|error| error.error_len().is_none());
+            let cut_off =
+                std::str::from_utf8(chunk.invalid()).is_err_and(|error| error.error_len().is_none());
             match at == bytes.len() && cut_off {
                 true => self.partial = chunk.invalid().to_vec(),
                 false => self.char(char::REPLACEMENT_CHARACTER, out),

@@ -7,7 +7,7 @@ use super::change::{self, Change, Loaded};
 use super::seen::Intent;
 use super::splice::{self, Miss, Splice};
 use super::text::{self, Text};
-use super::{ToolCx, Toolbox, failed, nearest, path};
+use super::{ToolCx, Toolbox, failed, nearest, path, words};
 use crate::model::{Edit, Outcome};
 use crate::sandbox::files::FileError;
 
@@ -45,15 +45,11 @@ fn try_run(toolbox: &Toolbox, cx: &ToolCx<'_>, raw: &str, edits: &[Edit]) -> Res
     let (after, span) = splice::apply(&form.bytes, &splices);
     let raw_after = change::encode(raw, &form, &after)?;
     let change = Change { before: Some(&loaded.raw), after: &raw_after, intent: Intent::Change };
-    let (_, seen) = toolbox.store(cx, &loaded.path, change).map_err(|error| path::fault(cx, raw, error))?;
+    let (_, seen) = toolbox.store(cx, &loaded.path, &change).map_err(|error| path::fault(cx, raw, error))?;
     let from = text::count_lines(&after[..span.0]) + u64::from(span.0 == 0 || after[span.0 - 1] == b'\n');
     let snippet = snippet(&after, from, text::count_lines(&after[span.0..span.1]).max(1));
     let count = splices.len();
-    let places = if count == 1 { "place" } else { "places" };
-    let said = format!(
-        "changed {count} {places} in {shown}; lines {} to {} are now:\n{}",
-        snippet.from, snippet.to, snippet.text
-    );
+    let said = format!("changed {} in {shown}; {}", words::count(count, "place"), snippet.said());
     Ok(Outcome {
         seen: vec![seen],
         data: json!({ "path": raw, "count": count, "from": snippet.from, "snippet": snippet.text, "created": false }),
@@ -72,17 +68,20 @@ fn fill(
         toolbox.allow(cx, loaded, Intent::Change)?;
     }
     let after = change::encode(raw, &Text::empty(), new.as_bytes())?;
-    let change =
-        Change { before: loaded.as_ref().map(|loaded| loaded.raw.as_slice()), after: &after, intent: Intent::Overwrite };
+    let change = Change {
+        before: loaded.as_ref().map(|loaded| loaded.raw.as_slice()),
+        after: &after,
+        intent: Intent::Overwrite,
+    };
     let target = path::resolve(cx, raw)?;
-    let (written, seen) = toolbox.store(cx, &target, change).map_err(|error| path::fault(cx, raw, error))?;
+    let (written, seen) = toolbox.store(cx, &target, &change).map_err(|error| path::fault(cx, raw, error))?;
     let snippet = snippet(&after, 1, 1);
     let verb = if written.created { "created" } else { "filled" };
-    let lines = text::count_lines(&after);
+    let lines = text::count_lines(new.as_bytes());
     Ok(Outcome {
         seen: vec![seen],
         data: json!({ "path": raw, "count": 1, "from": 1, "snippet": snippet.text, "created": written.created }),
-        ..Outcome::ok(format!("{verb} {}: {lines} lines", path::show_str(raw)))
+        ..Outcome::ok(format!("{verb} {}: {}", path::show_str(raw), words::count(lines, "line")))
     })
 }
 
@@ -93,12 +92,14 @@ fn plan(shown: &str, bytes: &[u8], edits: &[Edit]) -> Result<Vec<Splice>, Outcom
             1 => String::new(),
             of => format!("edit {} of {of}: ", nth + 1),
         };
-        let splices = splice::plan(bytes, edit).map_err(|miss| explain(shown, &which, miss, (bytes, edit)))?;
+        let splices =
+            splice::plan(bytes, edit).map_err(|miss| explain(shown, &which, miss, (bytes, edit)))?;
         all.extend(splices);
     }
     all.sort_by_key(|splice| splice.from);
     if all.windows(2).any(|pair| pair[0].to > pair[1].from) {
-        let text = format!("{shown} was left as it is: two of the edits touch the same text; make them one edit");
+        let text =
+            format!("{shown} was left as it is: two of the edits touch the same text; make them one edit");
         return Err(failed("overlap", text));
     }
     Ok(all)
@@ -108,9 +109,12 @@ fn plan(shown: &str, bytes: &[u8], edits: &[Edit]) -> Result<Vec<Splice>, Outcom
 fn explain(shown: &str, which: &str, miss: Miss, (bytes, edit): (&[u8], &Edit)) -> Outcome {
     let kept = format!("{shown} was left as it is: {which}");
     match miss {
-        Miss::EmptyOld => {
-            failed("empty_old", format!("{kept}the old text is empty, which only a new or empty file allows; give the text to replace"))
-        }
+        Miss::EmptyOld => failed(
+            "empty_old",
+            format!(
+                "{kept}the old text is empty, which only a new or empty file allows; give the text to replace"
+            ),
+        ),
         Miss::Same => failed("same", format!("{kept}old and new text are the same; nothing would change")),
         Miss::Ambiguous(lines) => {
             let count = lines.len();
@@ -130,15 +134,22 @@ fn explain(shown: &str, which: &str, miss: Miss, (bytes, edit): (&[u8], &Edit)) 
             match nearest::find(&all, &edit.old) {
                 Some(place) => {
                     let text = format!(
-                        "{kept}the old text is not in it. Nearest, lines {} to {}:\n{}\nRepeat the edit with the text as it stands there, without the numbers",
-                        place.from, place.to, place.rows
+                        "{kept}the old text is not in it. Nearest, {}:\n{}\nRepeat the edit with the text as it stands there, without the numbers",
+                        words::span(place.from, place.to),
+                        place.rows
                     );
                     let data = json!({ "error": "no_match", "count": 0, "from": place.from, "to": place.to, "nearest": place.rows });
                     Outcome { data, ..failed("no_match", text) }
                 }
                 None => {
                     let lines = text::count_lines(bytes);
-                    failed("no_match", format!("{kept}the old text, or any line like it, is not among its {lines} lines; read it again"))
+                    failed(
+                        "no_match",
+                        format!(
+                            "{kept}the old text, or any line like it, is not among its {}; read it again",
+                            words::count(lines, "line")
+                        ),
+                    )
                 }
             }
         }
@@ -150,6 +161,13 @@ pub(super) struct Snippet {
     pub(super) from: u64,
     pub(super) to: u64,
     pub(super) text: String,
+}
+
+impl Snippet {
+    pub(super) fn said(&self) -> String {
+        let be = if self.from >= self.to { "is" } else { "are" };
+        format!("{} {be} now:\n{}", words::span(self.from, self.to), self.text)
+    }
 }
 
 /// `count` lines from line `from` on, with three around, at most 24 lines of 200 characters.

@@ -69,7 +69,10 @@ pub(super) async fn run(cx: &ToolCx<'_>, ask: Ask<'_>) -> Outcome {
 
 fn prepare(cx: &ToolCx<'_>, ask: &Ask<'_>) -> Result<(Search, Option<String>), Outcome> {
     if ask.pattern.is_empty() {
-        return Err(failed("bad_pattern", "the pattern is empty, which every line matches; give a word to look for"));
+        return Err(failed(
+            "bad_pattern",
+            "the pattern is empty, which every line matches; give a word to look for",
+        ));
     }
     let glob_text = ask.glob.filter(|glob| !glob.is_empty());
     let hidden = glob_text.map_or(Hidden::Skip, walk::wants_hidden);
@@ -160,13 +163,20 @@ fn tell(cx: &ToolCx<'_>, ask: &Ask<'_>, (hits, stop, literal): (Hits, Stop, Opti
         .iter()
         .map(|hit| format!("{}:{}:{}", path::short(cx.cwd, &hit.path), hit.line, hit.text))
         .collect();
-    let text = if rows.is_empty() { format!("no line matches {}", path::show_str(ask.pattern)) } else { rows.join("\n") };
-    let left = (hits.count > rows.len() as u64)
-        .then(|| format!("the first {} of {} matching lines in {} files", rows.len(), hits.count, hits.files));
+    let text = if rows.is_empty() {
+        format!("no line matches {}", path::show_str(ask.pattern))
+    } else {
+        rows.join("\n")
+    };
+    let left = (hits.count > rows.len() as u64).then(|| {
+        format!("the first {} of {} matching lines in {} files", rows.len(), hits.count, hits.files)
+    });
     let (mut text, cut) = fit(&text, &Limits { keep: Keep::Head, ..cx.limits.clone() }, None);
     text.push_str(&walk::rest_note(stop, left));
     if let Some(why) = &literal {
-        text.push_str(&format!("\n[searched for the pattern as plain text; as an expression it is not valid: {why}]"));
+        text.push_str(&format!(
+            "\n[searched for the pattern as plain text; as an expression it is not valid: {why}]"
+        ));
     }
     let matches: Vec<_> = hits
         .shown

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::change::{self, Change};
 use super::seen::Intent;
-use super::{ToolCx, Toolbox, edit, failed, path, text};
+use super::{ToolCx, Toolbox, edit, failed, path, text, words};
 use crate::model::Outcome;
 
 pub(super) fn run(toolbox: &Toolbox, cx: &ToolCx<'_>, raw: &str, what: (u64, &str)) -> Outcome {
@@ -26,20 +26,23 @@ fn insert(
         return Err(failed("empty", format!("{shown} was left as it is: the text to insert is empty")));
     }
     let Some(at) = usize::try_from(line).ok().filter(|at| *at <= lines.len()) else {
-        let text = format!("{shown} was left as it is: it has {} lines, so nothing can go after line {line}", lines.len());
+        let text = format!(
+            "{shown} was left as it is: it has {}, so nothing can go after line {line}",
+            words::count(lines.len(), "line")
+        );
         return Err(failed("no_such_line", text));
     };
     let after = put(&lines, at, new);
     let raw_after = change::encode(raw, &form, &after)?;
     let change = Change { before: Some(&loaded.raw), after: &raw_after, intent: Intent::Change };
-    let (_, seen) = toolbox.store(cx, &loaded.path, change).map_err(|error| path::fault(cx, raw, error))?;
+    let (_, seen) = toolbox.store(cx, &loaded.path, &change).map_err(|error| path::fault(cx, raw, error))?;
     let from = line + 1;
     let count = text::count_lines(new.as_bytes());
     let snippet = edit::snippet(&after, from, count);
     Ok(Outcome {
         seen: vec![seen],
         data: json!({ "path": raw, "count": 1, "from": snippet.from, "snippet": snippet.text }),
-        ..Outcome::ok(format!("inserted {count} lines into {shown}; lines {} to {} are now:\n{}", snippet.from, snippet.to, snippet.text))
+        ..Outcome::ok(format!("inserted {} into {shown}; {}", words::count(count, "line"), snippet.said()))
     })
 }
 

@@ -74,12 +74,19 @@ impl Jobs {
         let pid = running.pid();
         let file = Sink::make(cx.spill, "job");
         let output_file = file.path();
-        let state = State { fresh: Capture::new(cx.limits.clone(), None), file, over: None, survivors: 0, told: false };
+        let state = State {
+            fresh: Capture::new(cx.limits.clone(), None),
+            file,
+            over: None,
+            survivors: 0,
+            told: false,
+        };
         let state = Arc::new(Mutex::new(state));
         let stop = CancellationToken::new();
         let (done, mut over) = watch::channel(false);
         let task = tokio::spawn(follow(running, Arc::clone(&state), stop.clone(), done));
-        let job = Job { command: ask.command.into(), state: Arc::clone(&state), stop, over: over.clone(), task };
+        let job =
+            Job { command: ask.command.into(), state: Arc::clone(&state), stop, over: over.clone(), task };
         let id = {
             let mut all = lock(&self.all);
             let id = all.last_key_value().map_or(1, |(last, _)| last + 1);
@@ -92,7 +99,10 @@ impl Jobs {
         if let Some(file) = &output_file {
             said.push_str(&format!("; its output goes to {file}"));
         }
-        report.outcome(Facts { id, said, cwd: Some(cwd.to_string_lossy().into_owned()), pid: Some(pid) }, ask.command)
+        report.outcome(
+            &Facts { id, said, cwd: Some(cwd.to_string_lossy().into_owned()), pid: Some(pid) },
+            ask.command,
+        )
     }
 
     pub(super) async fn act(&self, op: JobOp, id: &str, cx: &ToolCx<'_>) -> Outcome {
@@ -104,7 +114,11 @@ impl Jobs {
         });
         let Some((id, command, state, stop, mut over)) = found else {
             let running = self.running();
-            let have = if running.is_empty() { "none is running".into() } else { format!("running: {}", running.join(", ")) };
+            let have = if running.is_empty() {
+                "none is running".into()
+            } else {
+                format!("running: {}", running.join(", "))
+            };
             return failed("no_such_job", format!("there is no job `{id}`; {have}"));
         };
         let was_over = *over.borrow();
@@ -122,7 +136,7 @@ impl Jobs {
             (JobOp::Stop, false) if report.over.is_some() => format!("job{id} was stopped"),
             (JobOp::Stop, false) => format!("job{id} was told to stop and has not ended yet"),
         };
-        report.outcome(Facts { id, said, cwd: None, pid: None }, &command)
+        report.outcome(&Facts { id, said, cwd: None, pid: None }, &command)
     }
 
     pub(super) fn ended(&self) -> Vec<Ended> {
@@ -227,7 +241,7 @@ impl Report {
         Self { over: state.over, survivors: state.survivors, text: captured.text, cut: captured.cut, file }
     }
 
-    fn outcome(self, facts: Facts, command: &str) -> Outcome {
+    fn outcome(self, facts: &Facts, command: &str) -> Outcome {
         let (exit, signal) = match self.over.map(shell::verdict) {
             Some((_, exit, signal)) => (exit, signal),
             None => (None, None),

@@ -23,7 +23,8 @@ fn list(cx: &ToolCx<'_>, raw: &str, ignore: &[String]) -> Result<Outcome, Outcom
     let raw = if raw.is_empty() { "." } else { raw };
     let target = path::resolve(cx, raw)?;
     let (real, entries) = files::list(cx.policy, &target).map_err(|error| not_a_folder(cx, raw, error))?;
-    let globs = ignore.iter().map(|glob| Pattern::new(glob.trim_end_matches('/'))).collect::<Result<Vec<_>, _>>()?;
+    let globs =
+        ignore.iter().map(|glob| Pattern::new(glob.trim_end_matches('/'))).collect::<Result<Vec<_>, _>>()?;
     let visible = not_ignored(&real);
     let all = entries.len();
     let mut kept: Vec<(bool, String)> = entries
@@ -34,7 +35,8 @@ fn list(cx: &ToolCx<'_>, raw: &str, ignore: &[String]) -> Result<Outcome, Outcom
         .collect();
     kept.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
     let ignored = all - kept.len();
-    let rows: Vec<String> = kept.iter().map(|(dir, name)| if *dir { format!("{name}/") } else { name.clone() }).collect();
+    let rows: Vec<String> =
+        kept.iter().map(|(dir, name)| if *dir { format!("{name}/") } else { name.clone() }).collect();
     let text = if rows.is_empty() { format!("{} is empty", path::show_str(raw)) } else { rows.join("\n") };
     let (mut text, cut) = fit(&text, &Limits { keep: Keep::Head, ..cx.limits.clone() }, None);
     if ignored > 0 {
@@ -52,7 +54,10 @@ fn not_a_folder(cx: &ToolCx<'_>, raw: &str, error: files::FileError) -> Outcome 
         files::FileError::Io { source, .. } => source.kind() == std::io::ErrorKind::NotADirectory,
     };
     match is_file {
-        true => super::failed("not_a_folder", format!("{} is a file; read it, or list its folder", path::show_str(raw))),
+        true => super::failed(
+            "not_a_folder",
+            format!("{} is a file; read it, or list its folder", path::show_str(raw)),
+        ),
         false => path::fault(cx, raw, error),
     }
 }

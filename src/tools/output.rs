@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 
 use super::clean::Cleaner;
 use super::spill::Spill;
+use super::words;
 use crate::model::{Cut, Keep, Limits, MOST_BYTES, MOST_LINES};
 
 /// Bytes set aside for the marker, so that the whole stays within the limits.
@@ -59,7 +60,8 @@ impl Ends<'_> {
             _ => (take_head(self.first, head_room), take_tail(self.last, tail_room)),
         };
         let kept = Size::of(head).bytes + Size::of(tail).bytes;
-        let kept_lines = Size::of(head).ends + Size::of(tail).ends + u64::from(!tail.is_empty() && !tail.ends_with('\n'));
+        let kept_lines =
+            Size::of(head).ends + Size::of(tail).ends + u64::from(!tail.is_empty() && !tail.ends_with('\n'));
         let cut = Cut {
             head: head.to_owned(),
             tail: tail.to_owned(),
@@ -75,8 +77,10 @@ impl Ends<'_> {
 
 fn marker(cut: &Cut) -> String {
     let what = match cut.left_out_lines {
-        0 => format!("{} bytes left out", cut.left_out_bytes),
-        lines => format!("{lines} lines, {} bytes left out", cut.left_out_bytes),
+        0 => format!("{} left out", words::count(cut.left_out_bytes, "byte")),
+        lines => {
+            format!("{}, {} left out", words::count(lines, "line"), words::count(cut.left_out_bytes, "byte"))
+        }
     };
     match &cut.spill {
         Some(path) => format!("[{what}; all of it: {path}]"),
@@ -132,7 +136,7 @@ fn take_head(text: &str, room: Room) -> &str {
         if end + line.len() > room.bytes {
             // A part of a line only where whole lines would leave most of the room empty.
             if end < room.bytes / 2 {
-                end = text.floor_char_boundary(room.bytes);
+                end = floor(text, room.bytes);
             }
             break;
         }
@@ -147,13 +151,23 @@ fn take_tail(text: &str, room: Room) -> &str {
         let used = text.len() - start;
         if used + line.len() > room.bytes {
             if used < room.bytes / 2 {
-                start = text.ceil_char_boundary(text.len() - room.bytes);
+                start = ceil(text, text.len() - room.bytes);
             }
             break;
         }
         start -= line.len();
     }
     &text[start..]
+}
+
+/// The last character boundary at or before `at`.
+fn floor(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
+/// The first character boundary at or after `at`.
+fn ceil(text: &str, at: usize) -> usize {
+    (at..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
 }
 
 /// Takes a stream of any length: its beginning and its end for the model, all of it to a file
@@ -225,7 +239,7 @@ impl Rolling {
     fn push(&mut self, text: &str) {
         let mut text = text;
         if self.tail.is_empty() && self.head.len() < MOST_BYTES {
-            let end = text.floor_char_boundary(MOST_BYTES - self.head.len());
+            let end = floor(text, MOST_BYTES - self.head.len());
             self.head.push_str(&text[..end]);
             text = &text[end..];
         }
@@ -308,7 +322,7 @@ mod tests {
             bytes in 0_usize..300,
             lines in 1_usize..20,
             percent in 0_u8..=100,
-            which in 0..3,
+            which in 0_usize..3,
         ) {
             let keep = [Keep::Head, Keep::Tail, Keep::Both { head_percent: percent }][which];
             let (shown, cut) = fit(&text, &limits(bytes, lines, keep), None);

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::change::{self, Change, Loaded};
 use super::patch_text::{self, Hunk, Section};
 use super::seen::Intent;
-use super::{ToolCx, Toolbox, failed, nearest, path, text};
+use super::{ToolCx, Toolbox, failed, nearest, path, text, words};
 use crate::model::{Outcome, Seen};
 use crate::sandbox::files::FileError;
 
@@ -31,7 +31,10 @@ fn try_run(toolbox: &Toolbox, cx: &ToolCx<'_>, patch: &str) -> Result<Outcome, O
         patch_text::parse(patch).map_err(|why| failed("bad_patch", format!("nothing was changed: {why}")))?;
     for (nth, section) in sections.iter().enumerate() {
         if sections[..nth].iter().any(|earlier| earlier.path() == section.path()) {
-            let text = format!("nothing was changed: {} comes twice; put its hunks under one header", section.path());
+            let text = format!(
+                "nothing was changed: {} comes twice; put its hunks under one header",
+                section.path()
+            );
             return Err(failed("bad_patch", text));
         }
     }
@@ -72,7 +75,10 @@ fn stopped(
     seen: Vec<Seen>,
 ) -> Outcome {
     let cause = path::fault(cx, at.section.path(), error);
-    let left = steps.iter().skip_while(|step| !std::ptr::eq(*step, at)).map(|step| path::show_str(step.section.path()));
+    let left = steps
+        .iter()
+        .skip_while(|step| !std::ptr::eq(*step, at))
+        .map(|step| path::show_str(step.section.path()));
     let left = left.collect::<Vec<_>>().join(", ");
     let applied = if done.is_empty() { "nothing".to_owned() } else { done.join(", ") };
     Outcome {
@@ -85,7 +91,8 @@ fn stopped(
 
 fn check<'a>(toolbox: &Toolbox, cx: &ToolCx<'_>, section: &'a Section) -> Result<Step<'a>, Outcome> {
     let raw = section.path();
-    let nothing = |refusal: Outcome| Outcome { text: format!("nothing was changed: {}", refusal.text), ..refusal };
+    let nothing =
+        |refusal: Outcome| Outcome { text: format!("nothing was changed: {}", refusal.text), ..refusal };
     match section {
         Section::Add { text, .. } => {
             let old = change::load(cx, raw).map_err(nothing)?;
@@ -103,7 +110,8 @@ fn check<'a>(toolbox: &Toolbox, cx: &ToolCx<'_>, section: &'a Section) -> Result
             let old = change::load_existing(cx, raw).map_err(nothing)?;
             toolbox.allow(cx, &old, Intent::Change).map_err(nothing)?;
             let form = change::decode(raw, &old).map_err(nothing)?;
-            let after = patch_text::apply(&form.bytes, hunks).map_err(|hunk| misplaced(raw, &form.bytes, hunk))?;
+            let after =
+                patch_text::apply(&form.bytes, hunks).map_err(|hunk| misplaced(raw, &form.bytes, hunk))?;
             let after = change::encode(raw, &form, &after).map_err(nothing)?;
             let at_target = match to {
                 Some(to) => change::load(cx, to).map_err(nothing)?,
@@ -124,12 +132,13 @@ fn misplaced(raw: &str, bytes: &[u8], hunk: &Hunk) -> Outcome {
     let first = wanted.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let text = match nearest::find(&all, &wanted) {
         Some(place) => format!(
-            "nothing was changed: {shown} has no such lines as the hunk that begins with `{first}`. Nearest, lines {} to {}:\n{}\nSend the patch again with the lines as they stand there, without the numbers",
-            place.from, place.to, place.rows
+            "nothing was changed: {shown} has no such lines as the hunk that begins with `{first}`. Nearest, {}:\n{}\nSend the patch again with the lines as they stand there, without the numbers",
+            words::span(place.from, place.to),
+            place.rows
         ),
         None => format!(
-            "nothing was changed: {shown} has no such lines as the hunk that begins with `{first}`, nor any like them among its {} lines; read it again",
-            text::count_lines(bytes)
+            "nothing was changed: {shown} has no such lines as the hunk that begins with `{first}`, nor any like them among its {}; read it again",
+            words::count(text::count_lines(bytes), "line")
         ),
     };
     Outcome { data: json!({ "error": "no_match", "path": raw }), ..failed("no_match", text) }
@@ -146,7 +155,10 @@ impl Step<'_> {
             };
         };
         let place = path::resolve(cx, target)
-            .map_err(|refusal| FileError::Io { path: target.into(), source: std::io::Error::other(refusal.text) })
+            .map_err(|refusal| FileError::Io {
+                path: target.into(),
+                source: std::io::Error::other(refusal.text),
+            })
             .map_err(|error| (error, None))?;
         let moved = target != self.section.path();
         let before = if moved { self.at_target.as_ref().map(|there| there.raw.as_slice()) } else { before };
@@ -155,9 +167,11 @@ impl Step<'_> {
             Section::Update { .. } | Section::Delete { .. } => Intent::Change,
         };
         let (_, seen) =
-            toolbox.store(cx, &place, Change { before, after, intent }).map_err(|error| (error, None))?;
+            toolbox.store(cx, &place, &Change { before, after, intent }).map_err(|error| (error, None))?;
         if let (true, Some(old)) = (moved, &self.old) {
-            toolbox.delete(cx, old).map_err(|error| (error, Some(format!("wrote {}", path::show_str(target)))))?;
+            toolbox
+                .delete(cx, old)
+                .map_err(|error| (error, Some(format!("wrote {}", path::show_str(target)))))?;
         }
         Ok(Some(seen))
     }
@@ -203,7 +217,9 @@ impl Step<'_> {
         match self.section {
             Section::Add { text, .. } => (lines(text::count_lines(text.as_bytes())), lines(old())),
             Section::Delete { .. } => (0, lines(old())),
-            Section::Update { hunks, .. } => hunks.iter().map(Hunk::size).fold((0, 0), |sum, hunk| (sum.0 + hunk.0, sum.1 + hunk.1)),
+            Section::Update { hunks, .. } => {
+                hunks.iter().map(Hunk::size).fold((0, 0), |sum, hunk| (sum.0 + hunk.0, sum.1 + hunk.1))
+            }
         }
     }
 }

@@ -51,7 +51,9 @@ pub(super) fn parse(patch: &str) -> Result<Vec<Section>, String> {
             if line.trim().is_empty() {
                 continue;
             }
-            return Err(format!("patch line {at} `{line}` is outside any file; begin with `*** Add File: `, `*** Update File: ` or `*** Delete File: `"));
+            return Err(format!(
+                "patch line {at} `{line}` is outside any file; begin with `*** Add File: `, `*** Update File: ` or `*** Delete File: `"
+            ));
         };
         section.take(line).map_err(|why| format!("patch line {at} `{line}`: {why}"))?;
     }
@@ -70,7 +72,9 @@ fn header(line: &str) -> Option<Section> {
     name("*** Add File:")
         .map(|path| Section::Add { path, text: String::new() })
         .or_else(|| name("*** Delete File:").map(|path| Section::Delete { path }))
-        .or_else(|| name("*** Update File:").map(|path| Section::Update { path, to: None, hunks: Vec::new() }))
+        .or_else(|| {
+            name("*** Update File:").map(|path| Section::Update { path, to: None, hunks: Vec::new() })
+        })
 }
 
 impl Section {
@@ -189,12 +193,15 @@ impl Hunk {
 /// A file's bytes after the hunks; the hunk that has no place is the error.
 pub(super) fn apply<'a>(bytes: &[u8], hunks: &'a [Hunk]) -> Result<Vec<u8>, &'a Hunk> {
     let lines = text::lines(bytes);
-    let bodies: Vec<&[u8]> = lines.iter().map(|line| &line[..line.len() - text::end_of(line).len()]).collect();
+    let bodies: Vec<&[u8]> =
+        lines.iter().map(|line| &line[..line.len() - text::end_of(line).len()]).collect();
     let mut edited = Edited { lines: &lines, out: Vec::new(), next: 0 };
     for hunk in hunks {
         let mut from = edited.next;
         for header in &hunk.headers {
-            from = seek(&bodies, &[header.as_str()], from).ok_or(hunk)? + 1;
+            // A header names its line without regard to how far that is indented.
+            let names = |body: &&[u8]| body.trim_ascii() == header.as_bytes();
+            from += bodies[from..].iter().position(|body| names(&body)).ok_or(hunk)? + 1;
         }
         let old = hunk.old();
         let at = match (old.is_empty(), hunk.headers.is_empty()) {
@@ -219,9 +226,8 @@ fn seek(bodies: &[&[u8]], wanted: &[&str], from: usize) -> Option<usize> {
     let last = bodies.len().checked_sub(wanted.len())?;
     [Match::Exact, Match::Loose].into_iter().find_map(|how| {
         let wanted: Vec<Vec<u8>> = wanted.iter().map(|line| splice::form(line.as_bytes(), how)).collect();
-        (from..=last).find(|at| {
-            wanted.iter().enumerate().all(|(k, line)| splice::form(bodies[at + k], how) == *line)
-        })
+        (from..=last)
+            .find(|at| wanted.iter().enumerate().all(|(k, line)| splice::form(bodies[at + k], how) == *line))
     })
 }
 

@@ -70,7 +70,12 @@ pub(super) fn fault(cx: &ToolCx<'_>, raw: &str, error: FileError) -> Outcome {
         FileError::WrongKind { what, .. } if what.contains("folder") || what.contains("directory") => {
             failed("is_folder", format!("{raw} is a folder; list it, or name a file in it"))
         }
-        FileError::WrongKind { what, .. } => failed("wrong_kind", format!("{raw} is {what}, not a plain file")),
+        FileError::WrongKind { what, .. } => {
+            failed("wrong_kind", format!("{raw} is {what}, not a plain file"))
+        }
+        FileError::Io { source, .. } if source.kind() == std::io::ErrorKind::IsADirectory => {
+            failed("is_folder", format!("{raw} is a folder; list it, or name a file in it"))
+        }
         FileError::Io { source, .. } => failed("io", format!("{raw}: {source}")),
     }
 }

@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 use super::change::FILE_MOST;
 use super::seen::{self, Extent};
 use super::text::{BOM, Census, Encoding, Text, from_latin1};
-use super::{ToolCx, Toolbox, failed, path};
+use super::{ToolCx, Toolbox, failed, path, words};
 use crate::model::{Cut, Image, Limits, MOST_BYTES, MOST_LINES, Outcome};
 use crate::sandbox::Policy;
 use crate::sandbox::files::{self, FileError};
@@ -253,7 +253,10 @@ impl Pager {
 
 /// A length near `most` that cuts no UTF-8 sequence.
 fn whole_chars(bytes: &[u8], most: usize) -> usize {
-    (most.saturating_sub(3)..=most).rev().find(|at| bytes.get(*at).is_none_or(|byte| byte & 0xC0 != 0x80)).unwrap_or(most)
+    (most.saturating_sub(3)..=most)
+        .rev()
+        .find(|at| bytes.get(*at).is_none_or(|byte| byte & 0xC0 != 0x80))
+        .unwrap_or(most)
 }
 
 fn tell(toolbox: &Toolbox, cx: &ToolCx<'_>, raw: &str, found: Found) -> Outcome {
@@ -266,8 +269,14 @@ fn tell(toolbox: &Toolbox, cx: &ToolCx<'_>, raw: &str, found: Found) -> Outcome 
             Outcome { data: with(data("binary"), [("error", "binary".into())]), ..failed("binary", text) }
         }
         What::HugeImage { mime } => {
-            let text = format!("{shown} is {mime} of {bytes} bytes; images up to {} MiB can be shown", IMAGE_MOST >> 20);
-            Outcome { data: with(data("image"), [("error", "too_large".into())]), ..failed("too_large", text) }
+            let text = format!(
+                "{shown} is {mime} of {bytes} bytes; images up to {} MiB can be shown",
+                IMAGE_MOST >> 20
+            );
+            Outcome {
+                data: with(data("image"), [("error", "too_large".into())]),
+                ..failed("too_large", text)
+            }
         }
         What::Image { mime, content } => match cx.blobs.keep(&content) {
             Ok(blob) => Outcome {
@@ -275,14 +284,20 @@ fn tell(toolbox: &Toolbox, cx: &ToolCx<'_>, raw: &str, found: Found) -> Outcome 
                 data: with(data("image"), [("mime", mime.into())]),
                 ..Outcome::ok(format!("{shown}: {mime}, {bytes} bytes"))
             },
-            Err(error) => failed("io", format!("{shown}: the image could not be kept beside the session: {error}")),
+            Err(error) => {
+                failed("io", format!("{shown}: the image could not be kept beside the session: {error}"))
+            }
         },
         What::Text(page) => {
             let extent = page.extent();
             let mut outcome = match page.total {
                 Some(0) => Outcome { data: data("empty"), ..Outcome::ok(format!("{shown} is empty")) },
                 Some(total) if page.from > total => {
-                    let text = format!("{shown} has {total} lines; line {} is past its end", page.from);
+                    let text = format!(
+                        "{shown} has {}; line {} is past its end",
+                        words::count(total, "line"),
+                        page.from
+                    );
                     return Outcome {
                         data: with(data("text"), [("error", "past_end".into()), ("total", total.into())]),
                         ..failed("past_end", text)
@@ -290,7 +305,8 @@ fn tell(toolbox: &Toolbox, cx: &ToolCx<'_>, raw: &str, found: Found) -> Outcome 
                 }
                 Some(_) | None => page.tell(bytes, data("text")),
             };
-            outcome.seen = page.hash.map(|hash| toolbox.shown(&found.real, hash, extent)).into_iter().collect();
+            outcome.seen =
+                page.hash.map(|hash| toolbox.shown(&found.real, hash, extent)).into_iter().collect();
             outcome
         }
     }
@@ -327,7 +343,7 @@ impl Page {
         if lines_left > 0 {
             let of = self.total.map_or("many".to_owned(), |total| total.to_string());
             let next = if more { format!("; next: line {}", to + 1) } else { String::new() };
-            notes.push(format!("[lines {from} to {to} of {of}{next}]"));
+            notes.push(format!("[{} of {of}{next}]", words::span(from, to)));
         }
         if self.encoding == "latin-1" {
             notes.push("[not UTF-8; read as Latin-1]".into());

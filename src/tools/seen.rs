@@ -145,11 +145,15 @@ impl Objection {
 
     pub(super) fn say(self, path: &str) -> String {
         match self {
-            Self::Unread => format!("{path} was left as it is: it has not been read in this session; read it first"),
+            Self::Unread => {
+                format!("{path} was left as it is: it has not been read in this session; read it first")
+            }
             Self::ReadInPart => {
                 format!("{path} was left as it is: only a part of it has been read; read the rest first")
             }
-            Self::Changed => format!("{path} was left as it is: it has changed since it was read; read it again"),
+            Self::Changed => {
+                format!("{path} was left as it is: it has changed since it was read; read it again")
+            }
         }
     }
 }
@@ -165,7 +169,10 @@ mod tests {
         assert!(!record.show(path, "h".into(), Extent::Lines(1, 10, 30)).whole);
         assert!(!record.show(path, "h".into(), Extent::Lines(21, 30, 30)).whole);
         assert!(record.show(path, "h".into(), Extent::Lines(9, 20, 30)).whole);
-        assert!(!record.show(path, "other".into(), Extent::Lines(1, 10, 30)).whole, "another content starts anew");
+        assert!(
+            !record.show(path, "other".into(), Extent::Lines(1, 10, 30)).whole,
+            "another content starts anew"
+        );
     }
 
     #[test]

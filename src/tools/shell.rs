@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::output::Capture;
 use super::spill::Spill;
-use super::{ToolCx, failed, path};
+use super::{ToolCx, failed, path, words};
 use crate::model::{Outcome, State};
 use crate::sandbox::files;
 use crate::sandbox::{Cmd, Exit, Io, Running, SandboxError};
@@ -58,14 +58,16 @@ pub(super) async fn run(ask: &Ask<'_>, cx: &ToolCx<'_>) -> Outcome {
     };
     let pid = running.pid();
     let mut capture = Capture::new(cx.limits.clone(), Some(Spill::new(cx.spill)));
-    let until =
-        Until { deadline: Some(Instant::now() + Duration::from_millis(timeout)), cancel: cx.cancel };
+    let until = Until { deadline: Some(Instant::now() + Duration::from_millis(timeout)), cancel: cx.cancel };
     let over = drive(running.as_mut(), until, &mut |bytes| capture.push(bytes)).await;
     let over = match over {
         Ok(over) => over,
         Err(error) => {
             running.end(GRACE).await;
-            return failed("io", format!("the command was ended because its output could not be read: {error}"));
+            return failed(
+                "io",
+                format!("the command was ended because its output could not be read: {error}"),
+            );
         }
     };
     let survivors = end(running.as_mut(), over, &mut |bytes| capture.push(bytes)).await;
@@ -92,8 +94,9 @@ pub(super) async fn run(ask: &Ask<'_>, cx: &ToolCx<'_>) -> Outcome {
 }
 
 fn left_behind(survivors: usize) -> String {
-    let (processes, were) = if survivors == 1 { ("process", "was") } else { ("processes", "were") };
-    format!("[{survivors} {processes} left running {were} ended with the command; only a background job may go on]")
+    let were = if survivors == 1 { "was" } else { "were" };
+    let processes = words::count(survivors, "process");
+    format!("[{processes} left running {were} ended with the command; only a background job may go on]")
 }
 
 pub(super) fn noted(mut text: String, notes: &[String]) -> String {
@@ -150,7 +153,10 @@ fn folder(asked: Option<&str>, cx: &ToolCx<'_>) -> Result<PathBuf, Outcome> {
         return match cx.cwd.is_dir() {
             true => Ok(cx.cwd.to_owned()),
             false => {
-                let text = format!("the working folder {} is gone; nothing can run until it is there again", path::show(cx.cwd));
+                let text = format!(
+                    "the working folder {} is gone; nothing can run until it is there again",
+                    path::show(cx.cwd)
+                );
                 Err(failed("no_folder", text))
             }
         };
@@ -159,7 +165,10 @@ fn folder(asked: Option<&str>, cx: &ToolCx<'_>) -> Result<PathBuf, Outcome> {
     let real = files::resolve(cx.policy, &target).map_err(|error| path::fault(cx, raw, error))?;
     match real.is_dir() {
         true => Ok(real),
-        false => Err(failed("no_folder", format!("{} is not a folder, so no command can run in it", path::show_str(raw)))),
+        false => Err(failed(
+            "no_folder",
+            format!("{} is not a folder, so no command can run in it", path::show_str(raw)),
+        )),
     }
 }
 

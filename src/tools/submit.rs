@@ -9,9 +9,9 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::time::Instant;
 
+use super::ToolCx;
 use super::output::fit;
 use super::shell::{self, Over, Until};
-use super::ToolCx;
 use crate::model::{Outcome, State};
 use crate::sandbox::Exit;
 

@@ -41,7 +41,9 @@ impl Text {
         let mut census = Census::default();
         census.count(rest);
         Some(match census.end() {
-            Encoding::Latin1 if !bom => Self { encoding: Encoding::Latin1, bom, bytes: from_latin1(rest).into_bytes() },
+            Encoding::Latin1 if !bom => {
+                Self { encoding: Encoding::Latin1, bom, bytes: from_latin1(rest).into_bytes() }
+            }
             _ => Self { encoding: Encoding::Utf8, bom, bytes: rest.to_vec() },
         })
     }

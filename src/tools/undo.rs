@@ -69,15 +69,21 @@ fn undo(toolbox: &Toolbox, cx: &ToolCx<'_>, raw: &str) -> Result<Outcome, Outcom
     let step = {
         let mut history = lock(&toolbox.undo);
         let Some(at) = history.last(&real) else {
-            return Err(failed("nothing_to_undo", format!("{shown} has no change of this session to take back")));
+            return Err(failed(
+                "nothing_to_undo",
+                format!("{shown} has no change of this session to take back"),
+            ));
         };
         if history.steps[at].after != now {
-            let text = format!("{shown} was left as it is: it has changed since its last edit; read it again");
+            let text =
+                format!("{shown} was left as it is: it has changed since its last edit; read it again");
             return Err(failed("changed", text));
         }
         history.take(at)
     };
-    let Some(step) = step else { return Err(failed("nothing_to_undo", format!("{shown} has no change to take back"))) };
+    let Some(step) = step else {
+        return Err(failed("nothing_to_undo", format!("{shown} has no change to take back")));
+    };
     let fault = |error: FileError| path::fault(cx, raw, error);
     let mut outcome = match &step.before {
         Some(bytes) => {

@@ -56,7 +56,13 @@ impl Walk {
         let raw = raw.filter(|raw| !raw.is_empty()).unwrap_or(".");
         let target = path::resolve(cx, raw)?;
         let root = files::resolve(cx.policy, &target).map_err(|error| path::fault(cx, raw, error))?;
-        Ok(Self { root, hidden, policy: cx.policy.clone(), cancel: cx.cancel.clone(), until: Instant::now() + TIME })
+        Ok(Self {
+            root,
+            hidden,
+            policy: cx.policy.clone(),
+            cancel: cx.cancel.clone(),
+            until: Instant::now() + TIME,
+        })
     }
 
     /// Visits the files below the root in the order of their names.
@@ -118,10 +124,10 @@ pub(super) struct Pattern {
 
 impl Pattern {
     pub(super) fn new(pattern: &str) -> Result<Self, Outcome> {
-        let glob = GlobBuilder::new(pattern.trim_start_matches("./"))
-            .literal_separator(true)
-            .build()
-            .map_err(|error| failed("bad_pattern", format!("`{pattern}` is no valid glob: {}", error.kind())))?;
+        let glob =
+            GlobBuilder::new(pattern.trim_start_matches("./")).literal_separator(true).build().map_err(
+                |error| failed("bad_pattern", format!("`{pattern}` is no valid glob: {}", error.kind())),
+            )?;
         Ok(Self { glob: glob.compile_matcher(), name_only: !pattern.contains('/') })
     }
 
@@ -150,7 +156,10 @@ pub(super) async fn glob(cx: &ToolCx<'_>, ask: Ask<'_>) -> Outcome {
     match prepare(cx, &ask) {
         Ok(search) => {
             let found = blocking(cx, move || search.run()).await;
-            found.map_or_else(|| Outcome::interrupted("the search was stopped"), |found| tell(cx, &ask, found))
+            found.map_or_else(
+                || Outcome::interrupted("the search was stopped"),
+                |found| tell(cx, &ask, &found),
+            )
         }
         Err(refusal) => refusal,
     }
@@ -192,7 +201,10 @@ fn split(ask: &Ask<'_>) -> (PathBuf, String) {
         return (base, ask.pattern.to_owned());
     }
     let parts: Vec<Component<'_>> = Path::new(ask.pattern).components().collect();
-    let plain = parts.iter().take_while(|part| !part.as_os_str().to_string_lossy().contains(['*', '?', '[', '{'])).count();
+    let plain = parts
+        .iter()
+        .take_while(|part| !part.as_os_str().to_string_lossy().contains(['*', '?', '[', '{']))
+        .count();
     let plain = plain.min(parts.len() - 1);
     let folder: PathBuf = parts[..plain].iter().collect();
     let rest: PathBuf = parts[plain..].iter().collect();
@@ -217,7 +229,7 @@ impl Search {
     }
 }
 
-fn tell(cx: &ToolCx<'_>, ask: &Ask<'_>, found: Found) -> Outcome {
+fn tell(cx: &ToolCx<'_>, ask: &Ask<'_>, found: &Found) -> Outcome {
     let count = found.files.len();
     let limit = usize::try_from(ask.limit.unwrap_or(DEFAULT_LIMIT).max(1)).unwrap_or(usize::MAX);
     let shown: Vec<&PathBuf> = found.files.iter().take(limit).map(|(_, path)| path).collect();
@@ -226,11 +238,15 @@ fn tell(cx: &ToolCx<'_>, ask: &Ask<'_>, found: Found) -> Outcome {
     if count == 0 {
         text = format!("no file matches {}", path::show_str(ask.pattern));
     }
-    let note = rest_note(found.stop, (shown.len() < count).then(|| format!("the newest {} of {count} files", shown.len())));
+    let note = rest_note(
+        found.stop,
+        (shown.len() < count).then(|| format!("the newest {} of {count} files", shown.len())),
+    );
     let (mut text, cut) = fit(&text, &Limits { keep: Keep::Head, ..cx.limits.clone() }, None);
     text.push_str(&note);
     let files: Vec<String> = shown.iter().map(|path| path::show(path)).collect();
-    let data = json!({ "pattern": ask.pattern, "path": ask.path, "count": count, "files": files, "more": more });
+    let data =
+        json!({ "pattern": ask.pattern, "path": ask.path, "count": count, "files": files, "more": more });
     Outcome { cut, data, ..Outcome::ok(text) }
 }
 
@@ -242,5 +258,9 @@ pub(super) fn rest_note(stop: Stop, left: Option<String>) -> String {
         Stop::Full => Some("the search stopped at its size limit".to_owned()),
     };
     let notes: Vec<String> = left.into_iter().chain(early).collect();
-    if notes.is_empty() { String::new() } else { format!("\n[{}; narrow the pattern or the path]", notes.join("; ")) }
+    if notes.is_empty() {
+        String::new()
+    } else {
+        format!("\n[{}; narrow the pattern or the path]", notes.join("; "))
+    }
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::change::{self, Change};
 use super::seen::Intent;
 use super::text::{self, Text};
-use super::{ToolCx, Toolbox, failed, path};
+use super::{ToolCx, Toolbox, failed, path, words};
 use crate::model::{Outcome, WriteMode};
 
 pub(super) fn run(toolbox: &Toolbox, cx: &ToolCx<'_>, raw: &str, what: (&str, WriteMode)) -> Outcome {
@@ -29,20 +29,24 @@ fn write(
     let old = change::load(cx, raw)?;
     if let Some(old) = &old {
         if mode == WriteMode::Create {
-            let text = format!("{shown} exists already and was left as it is; edit it, or choose another name");
+            let text =
+                format!("{shown} exists already and was left as it is; edit it, or choose another name");
             return Err(failed("exists", text));
         }
         toolbox.allow(cx, old, Intent::Overwrite)?;
     }
     let (after, kept) = in_form(old.as_ref().map(|old| old.raw.as_slice()), new);
-    let change =
-        Change { before: old.as_ref().map(|old| old.raw.as_slice()), after: &after, intent: Intent::Overwrite };
-    let (written, seen) =
-        toolbox.store(cx, &target, change).map_err(|error| path::fault(cx, raw, error))?;
+    let change = Change {
+        before: old.as_ref().map(|old| old.raw.as_slice()),
+        after: &after,
+        intent: Intent::Overwrite,
+    };
+    let (written, seen) = toolbox.store(cx, &target, &change).map_err(|error| path::fault(cx, raw, error))?;
     let lines = text::count_lines(new.as_bytes());
     let bytes = after.len();
     let verb = if written.created { "created" } else { "overwrote" };
-    let mut said = format!("{verb} {shown}: {lines} lines, {bytes} bytes");
+    let mut said =
+        format!("{verb} {shown}: {}, {}", words::count(lines, "line"), words::count(bytes, "byte"));
     if let Some(kept) = kept {
         said.push_str("; kept its ");
         said.push_str(kept);
