@@ -55,6 +55,9 @@ impl Cleaner {
     }
 
     fn text(&mut self, text: &str, out: &mut dyn FnMut(&str)) {
+        if !self.returned && matches!(self.state, State::Text) && is_plain(text) {
+            return self.lines(text, out);
+        }
         let mut rest = text;
         while !rest.is_empty() {
             // Plain runs are the rule: they are taken as a whole.
@@ -68,6 +71,16 @@ impl Cleaner {
             self.char(c, out);
             rest = &rest[c.len_utf8()..];
         }
+    }
+
+    /// Text with nothing to clean: all whole lines at once.
+    fn lines(&mut self, text: &str, out: &mut dyn FnMut(&str)) {
+        let whole = text.rfind('\n').map_or(0, |last| last + 1);
+        if whole > 0 {
+            self.line.push_str(&text[..whole]);
+            self.flush(out);
+        }
+        self.run(&text[whole..], out);
     }
 
     fn run(&mut self, text: &str, out: &mut dyn FnMut(&str)) {
@@ -129,6 +142,11 @@ impl Cleaner {
             self.line.clear();
         }
     }
+}
+
+/// No control characters but line ends and tabs. Says no to some that have none (0xC2 may begin one).
+fn is_plain(text: &str) -> bool {
+    !text.bytes().any(|byte| matches!(byte, 0..=0x08 | 0x0B..=0x1F | 0x7F | 0xC2))
 }
 
 #[cfg(test)]

@@ -222,6 +222,8 @@ struct Report {
     text: String,
     cut: Option<crate::model::Cut>,
     file: Option<String>,
+    /// Why the file is not complete.
+    trouble: Option<String>,
 }
 
 struct Facts {
@@ -238,7 +240,14 @@ impl Report {
         let file = state.file.path();
         let captured = fresh.with(limits.clone()).finish(file.as_deref());
         state.told |= state.over.is_some();
-        Self { over: state.over, survivors: state.survivors, text: captured.text, cut: captured.cut, file }
+        Self {
+            over: state.over,
+            survivors: state.survivors,
+            text: captured.text,
+            cut: captured.cut,
+            file,
+            trouble: state.file.trouble().map(|trouble| format!("[{trouble}]")),
+        }
     }
 
     fn outcome(self, facts: &Facts, command: &str) -> Outcome {
@@ -253,6 +262,7 @@ impl Report {
         };
         let first = format!("{} ({how})", facts.said);
         let text = if self.text.is_empty() { first } else { format!("{first}\n{}", self.text) };
+        let text = shell::noted(text, self.trouble.as_slice());
         let data = json!({
             "command": command,
             "cwd": facts.cwd,

@@ -36,7 +36,7 @@ struct Size {
 
 impl Size {
     fn of(text: &str) -> Self {
-        Self { bytes: text.len() as u64, ends: text.bytes().filter(|byte| *byte == b'\n').count() as u64 }
+        Self { bytes: text.len() as u64, ends: memchr::memchr_iter(b'\n', text.as_bytes()).count() as u64 }
     }
 }
 
@@ -193,7 +193,7 @@ impl Capture {
 
     pub(super) fn push(&mut self, raw: &[u8]) {
         self.total.bytes += raw.len() as u64;
-        self.total.ends += raw.iter().filter(|byte| **byte == b'\n').count() as u64;
+        self.total.ends += memchr::memchr_iter(b'\n', raw).count() as u64;
         if let Some(spill) = &mut self.spill {
             let long =
                 self.total.bytes > self.limits.bytes as u64 || self.total.ends > self.limits.lines as u64;

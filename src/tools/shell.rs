@@ -18,8 +18,7 @@ use super::output::Capture;
 use super::spill::Spill;
 use super::{ToolCx, failed, path, words};
 use crate::model::{Outcome, State};
-use crate::sandbox::files;
-use crate::sandbox::{Cmd, Exit, Io, Running, SandboxError};
+use crate::sandbox::{self, Cmd, Exit, Io, Running, SandboxError, files};
 
 /// How long a survivor may hold the pipe open once the command itself has exited.
 const DRAIN: Duration = Duration::from_millis(300);
@@ -79,6 +78,9 @@ pub(super) async fn run(ask: &Ask<'_>, cx: &ToolCx<'_>) -> Outcome {
     }
     notes.extend(captured.trouble.map(|trouble| format!("[{trouble}]")));
     let (state, exit, signal) = verdict(over);
+    if state == State::Failed {
+        notes.extend(sandbox::denial_hint(cx.policy, &captured.text));
+    }
     let data = json!({
         "command": ask.command,
         "cwd": cwd.to_string_lossy(),

@@ -88,6 +88,10 @@ impl Sink {
         (self.file.is_some() || self.written > 0).then(|| self.path.display().to_string())
     }
 
+    pub(super) fn trouble(&self) -> Option<&str> {
+        self.trouble.as_deref()
+    }
+
     pub(super) fn finish(self) -> Spilled {
         Spilled { path: self.path(), trouble: self.trouble }
     }

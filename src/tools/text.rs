@@ -159,7 +159,7 @@ pub(super) fn end_of(line: &[u8]) -> &'static str {
 }
 
 pub(super) fn count_lines(bytes: &[u8]) -> u64 {
-    let ends = bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
+    let ends = memchr::memchr_iter(b'\n', bytes).count() as u64;
     ends + u64::from(bytes.last().is_some_and(|byte| *byte != b'\n'))
 }
 
