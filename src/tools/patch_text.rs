@@ -201,7 +201,7 @@ pub(super) fn apply<'a>(bytes: &[u8], hunks: &'a [Hunk]) -> Result<Vec<u8>, &'a 
         for header in &hunk.headers {
             // A header names its line without regard to how far that is indented.
             let names = |body: &&[u8]| body.trim_ascii() == header.as_bytes();
-            from += bodies[from..].iter().position(|body| names(&body)).ok_or(hunk)? + 1;
+            from += bodies[from..].iter().position(|body| names(body)).ok_or(hunk)? + 1;
         }
         let old = hunk.old();
         let at = match (old.is_empty(), hunk.headers.is_empty()) {

@@ -210,7 +210,8 @@ fn split(ask: &Ask<'_>) -> (PathBuf, String) {
     let rest: PathBuf = parts[plain..].iter().collect();
     let home = ask.pattern.starts_with('~');
     let folder = if home { folder } else { base.join(folder) };
-    (folder, rest.to_string_lossy().into_owned())
+    // With a slash it stays a pattern for paths, not for names at any depth.
+    (folder, format!("./{}", rest.to_string_lossy()))
 }
 
 impl Search {
