@@ -1,1 +1,4 @@
-fn main() {}
+#[cfg(target_os = "linux")]
+mod cell;
+#[cfg(target_os = "linux")]
+mod sandbox;
