@@ -66,6 +66,20 @@ pub(super) fn members(everyone: &[Process], root: Option<i32>, session: i32, tag
     everyone.iter().filter(|p| pids.contains(&p.pid) && !p.zombie).copied().collect()
 }
 
+/// The living descendants of `root`, without itself.
+#[cfg(target_os = "linux")]
+pub(super) fn below(everyone: &[Process], root: i32) -> Vec<Process> {
+    let mut pids = HashSet::from([root]);
+    loop {
+        let before = pids.len();
+        pids.extend(everyone.iter().filter(|p| pids.contains(&p.parent)).map(|p| p.pid).collect::<Vec<_>>());
+        if pids.len() == before {
+            break;
+        }
+    }
+    everyone.iter().filter(|p| pids.contains(&p.pid) && p.pid != root && !p.zombie).copied().collect()
+}
+
 fn carries(pid: i32, tag: &[u8]) -> bool {
     fs::read(format!("/proc/{pid}/environ")).is_ok_and(|env| env.split(|b| *b == 0).any(|line| line == tag))
 }

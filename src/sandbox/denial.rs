@@ -46,7 +46,7 @@ pub fn denial_hint(policy: &Policy, output: &str) -> Option<String> {
     let mut note = |line: String, lift: String| {
         if lines.len() < MOST && !lines.contains(&line) {
             lines.push(line);
-            if !lifts.contains(&lift) {
+            if !lift.is_empty() && !lifts.contains(&lift) {
                 lifts.push(lift);
             }
         }
@@ -58,7 +58,7 @@ pub fn denial_hint(policy: &Policy, output: &str) -> Option<String> {
         if has(READ_ONLY) || has(REFUSED) {
             for path in paths(line) {
                 if let Some((what, rule)) = blocked(policy, &path, writes) {
-                    note(format!("[sandbox] blocked: {what} ({rule})"), lift(policy, &path));
+                    note(format!("[sandbox] blocked: {what} ({rule})"), lift(policy, &path).unwrap_or_default());
                 }
             }
         }
@@ -86,7 +86,8 @@ fn blocked(policy: &Policy, path: &Path, writes: bool) -> Option<(String, String
     }
 }
 
-fn lift(policy: &Policy, path: &Path) -> String {
+/// None where only full access helps.
+fn lift(policy: &Policy, path: &Path) -> Option<String> {
     let path = real(&policy.cwd.join(path));
     let repository = path.components().any(|c| c.as_os_str() == ".git");
     match policy.mode {
@@ -97,15 +98,19 @@ fn lift(policy: &Policy, path: &Path) -> String {
         Mode::WorkspaceWrite | Mode::DangerFullAccess if repository && policy.git == GitAccess::Read => {
             "--git commit".into()
         }
+        Mode::WorkspaceWrite | Mode::DangerFullAccess if guarded || repository => return None,
         Mode::WorkspaceWrite | Mode::DangerFullAccess => {
             let dir = path.ancestors().skip(1).find(|p| p.is_dir()).unwrap_or(Path::new("DIR"));
             format!("--add-dir {}", dir.display())
         }
-    }
+    })
 }
 
 /// Quoted words, words with a slash, and the last word before a colon: where programs put the name.
 fn paths(line: &str) -> Vec<PathBuf> {
+    // `/bin/sh: 1: cannot create x: ...`: the program that speaks is not what it speaks of.
+    let speaker = line.split(": ").next().filter(|_| line.matches(": ").count() > 1).unwrap_or_default();
+    let line = &line[speaker.len()..];
     let mut found: Vec<&str> = Vec::new();
     let quotes = ['\'', '"', '`', '\u{2018}', '\u{2019}'];
     found.extend(line.split(quotes).skip(1).step_by(2));
@@ -157,6 +162,7 @@ mod tests {
                 "index.lock",
                 "--git commit",
             ),
+            ("/bin/sh: 1: cannot create .tack/y: Read-only file system", "write HOME/proj/.tack/y", "danger-full-access"),
             ("cat: HOME/.ssh/id: Permission denied", "read HOME/.ssh/id", "reveal"),
             ("sh: 1: cannot create ../out: Permission denied", "write HOME/out", "--add-dir HOME"),
             ("curl: (6) Could not resolve host: example.org", "network", "network_access=true"),
@@ -177,6 +183,7 @@ mod tests {
             "touch: cannot touch 'HOME/proj/x': Permission denied",
             "./run.sh: Permission denied",
             "all good, /etc is read",
+            "/bin/sh: 1: cannot create x: Read-only file system",
             "",
         ] {
             assert_eq!(hint(Mode::WorkspaceWrite, output), None, "{output}");

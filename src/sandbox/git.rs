@@ -145,12 +145,12 @@ struct Folder {
 }
 
 impl Nested {
-    /// Every `.git` below `root`, its own left out, to a depth of five folders.
+    /// Every `.git` in and below `root`, to a depth of five folders.
     pub(super) fn find(&mut self, root: &Path) -> Vec<PathBuf> {
         let mut hits = Vec::new();
         let mut budget = MOST_DIRS;
         let mut level = vec![root.to_path_buf()];
-        for depth in 0..=DEPTH {
+        for _ in 0..=DEPTH {
             let mut next = Vec::new();
             for dir in level {
                 if budget == 0 || hits.len() >= MOST_HITS {
@@ -159,7 +159,7 @@ impl Nested {
                 }
                 budget -= 1;
                 let folder = self.look(&dir);
-                if folder.git && depth > 0 {
+                if folder.git {
                     hits.push(dir.join(".git"));
                 }
                 next.extend(folder.dirs.iter().cloned());
@@ -254,10 +254,10 @@ mod tests {
             fs::create_dir_all(root.join(dir)).unwrap();
         }
         let mut nested = Nested::default();
-        assert_eq!(nested.find(root), [root.join("a/b/.git")]);
+        assert_eq!(nested.find(root), [root.join(".git"), root.join("a/b/.git")]);
         fs::write(root.join("a/c/.git"), "gitdir: x").unwrap();
         let mut found = nested.find(root);
         found.sort();
-        assert_eq!(found, [root.join("a/b/.git"), root.join("a/c/.git")]);
+        assert_eq!(found, [root.join(".git"), root.join("a/b/.git"), root.join("a/c/.git")]);
     }
 }

@@ -30,6 +30,7 @@ pub(super) async fn start(cmd: &Cmd) -> Result<Tree, SandboxError> {
     let start = Start {
         program: cmd.program.clone(),
         args: cmd.args.clone(),
+        cwd: &cmd.cwd,
         cmd,
         keep: Vec::new(),
         session: Session::New,

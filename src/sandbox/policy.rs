@@ -235,11 +235,23 @@ impl Policy {
             return Verdict::Denied(self.outside(path));
         };
         let inner = path.strip_prefix(root).unwrap_or(path);
-        let is_git = |c: Component<'_>| c.as_os_str() == ".git";
-        if Some(root) != self.tmp.as_ref() && inner.components().any(is_git) {
+        if Some(root) != self.tmp.as_ref() && self.steers_git(inner) {
             return Verdict::Denied(format!("{} is read-only{}", path.display(), self.lift(path)));
         }
         Verdict::Allowed
+    }
+
+    /// Nested repositories are found when a command starts; by name they are known at once.
+    fn steers_git(&self, inner: &Path) -> bool {
+        let mut below = inner.components().skip_while(|c| c.as_os_str() != ".git");
+        let steering = |c: Component<'_>| {
+            ["hooks", "config", "commondir", "config.worktree"].iter().any(|name| c.as_os_str() == *name)
+        };
+        match (below.next(), self.git) {
+            (None, _) => false,
+            (Some(_), GitAccess::Read) => true,
+            (Some(_), GitAccess::Commit) => below.any(steering),
+        }
     }
 
     fn lift(&self, path: &Path) -> &'static str {

@@ -8,8 +8,9 @@
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{OwnedFd, RawFd};
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -22,7 +23,7 @@ use tokio::net::unix::pipe;
 use tokio::process::{Child, Command};
 use tokio::sync::{mpsc, oneshot};
 
-use super::{Cmd, Ended, Exit, Io, Running, census};
+use super::{Cmd, Ended, Exit, Happened, Io, Running, census};
 
 /// How long to go on killing what keeps forking before the tree is given up.
 const KILL_LIMIT: Duration = Duration::from_secs(2);
@@ -58,6 +59,7 @@ pub(super) struct Tree {
 pub(super) struct Start<'a> {
     pub(super) program: OsString,
     pub(super) args: Vec<OsString>,
+    pub(super) cwd: &'a Path,
     pub(super) cmd: &'a Cmd,
     pub(super) keep: Vec<RawFd>,
     pub(super) session: Session,
@@ -70,7 +72,7 @@ impl Tree {
         become_subreaper();
         let value = format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         let mut command = Command::new(&start.program);
-        command.args(&start.args).current_dir(&start.cmd.cwd).env_clear();
+        command.args(&start.args).current_dir(start.cwd).env_clear();
         command.envs(start.cmd.env.iter().map(|(k, v)| (k, v))).env(TAG, &value);
         let output = match start.cmd.io {
             Io::Captured => Some(capture(&mut command)?),
@@ -92,7 +94,7 @@ impl Tree {
     }
 
     /// Sends a signal to every member and says how many there are.
-    pub(super) fn signal(&self, signal: Signal) -> usize {
+    fn send(&self, signal: Signal) -> usize {
         let scent = self.scent();
         scent.signal(&census::everyone(), signal)
     }
@@ -151,6 +153,20 @@ impl Running for Tree {
         }
     }
 
+    async fn next(&mut self, buf: &mut [u8]) -> io::Result<Happened> {
+        let Tree { output, child, exit, .. } = self;
+        if let (Some(open), None) = (output.as_mut(), *exit) {
+            tokio::select! {
+                got = open.read(buf) => match got? {
+                    0 => *output = None,
+                    got => return Ok(Happened::Output(got)),
+                },
+                status = child.wait() => *exit = Some(exit_of(status?)),
+            }
+        }
+        Ok(Happened::Exited(self.wait().await?))
+    }
+
     async fn wait(&mut self) -> io::Result<Exit> {
         if let Some(exit) = self.exit {
             return Ok(exit);
@@ -160,11 +176,17 @@ impl Running for Tree {
         Ok(exit)
     }
 
+    fn signal(&self, signal: i32) {
+        if let Some(signal) = Signal::from_named_raw(signal) {
+            self.send(signal);
+        }
+    }
+
     async fn end(&mut self, grace: Duration) -> Ended {
         if self.over {
             return Ended::default();
         }
-        let found = self.signal(Signal::TERM);
+        let found = self.send(Signal::TERM);
         let own = if self.exit.is_some() { 0 } else { self.own };
         let until = Instant::now() + grace;
         while found > 0 && Instant::now() < until {
@@ -324,9 +346,4 @@ async fn launch(command: Command) -> io::Result<Child> {
     let job = (command, tokio::runtime::Handle::current(), answer);
     LAUNCHER.send(job).await.map_err(|_| gone())?;
     result.await.map_err(|_| gone())?
-}
-
-/// For the parent side of helpers: the number the child will know a descriptor by.
-pub(super) fn number(fd: &impl AsRawFd) -> RawFd {
-    fd.as_raw_fd()
 }

@@ -1,5 +1,9 @@
-//! One test binary; a module for each file beside this one.
+//! Integration tests, one binary. Each module says what part of tack it looks at.
 
+#[cfg(target_os = "linux")]
+mod cell;
+#[cfg(target_os = "linux")]
+mod sandbox;
 mod tools_edit;
 mod tools_files;
 mod tools_find;
