@@ -116,9 +116,8 @@ fn explain(shown: &str, which: &str, miss: Miss, (bytes, edit): (&[u8], &Edit)) 
             ),
         ),
         Miss::Same => failed("same", format!("{kept}old and new text are the same; nothing would change")),
-        Miss::Ambiguous(lines) => {
-            let count = lines.len();
-            let mut at: Vec<String> = lines.iter().take(8).map(ToString::to_string).collect();
+        Miss::Ambiguous { count, lines } => {
+            let mut at: Vec<String> = lines.iter().map(ToString::to_string).collect();
             if count > at.len() {
                 at.push("…".into());
             }

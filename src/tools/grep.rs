@@ -12,10 +12,10 @@ use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, sinks};
 use serde_json::json;
 
 use super::change::FILE_MOST;
-use super::output::fit;
+use super::output::rows_that_fit;
 use super::walk::{self, Hidden, Pattern, Stop, Walk};
-use super::{ToolCx, failed, path};
-use crate::model::{Keep, Limits, Outcome};
+use super::{ToolCx, failed, path, words};
+use crate::model::Outcome;
 use crate::sandbox::files;
 
 const DEFAULT_LIMIT: u64 = 100;
@@ -157,29 +157,30 @@ fn clip(bytes: &[u8]) -> String {
 }
 
 fn tell(cx: &ToolCx<'_>, ask: &Ask<'_>, (hits, stop, literal): (Hits, Stop, Option<String>)) -> Outcome {
-    let more = hits.count > hits.shown.len() as u64 || stop != Stop::Through;
-    let rows: Vec<String> = hits
+    let mut rows: Vec<String> = hits
         .shown
         .iter()
         .map(|hit| format!("{}:{}:{}", path::short(cx.cwd, &hit.path), hit.line, hit.text))
         .collect();
-    let text = if rows.is_empty() {
-        format!("no line matches {}", path::show_str(ask.pattern))
-    } else {
-        rows.join("\n")
-    };
-    let left = (hits.count > rows.len() as u64).then(|| {
-        format!("the first {} of {} matching lines in {} files", rows.len(), hits.count, hits.files)
+    rows.truncate(rows_that_fit(&rows, &cx.limits));
+    let shown = &hits.shown[..rows.len()];
+    let left = hits.count > rows.len() as u64;
+    let more = left || stop != Stop::Through;
+    let left = left.then(|| {
+        let (lines, files) = (words::count(hits.count, "matching line"), words::count(hits.files, "file"));
+        format!("the first {} of {lines} in {files}", rows.len())
     });
-    let (mut text, cut) = fit(&text, &Limits { keep: Keep::Head, ..cx.limits.clone() }, None);
+    let mut text = rows.join("\n");
+    if rows.is_empty() {
+        text = format!("no line matches {}", path::show_str(ask.pattern));
+    }
     text.push_str(&walk::rest_note(stop, left));
     if let Some(why) = &literal {
         text.push_str(&format!(
             "\n[searched for the pattern as plain text; as an expression it is not valid: {why}]"
         ));
     }
-    let matches: Vec<_> = hits
-        .shown
+    let matches: Vec<_> = shown
         .iter()
         .map(|hit| json!({ "path": path::show(&hit.path), "line": hit.line, "text": hit.text }))
         .collect();
@@ -191,5 +192,5 @@ fn tell(cx: &ToolCx<'_>, ask: &Ask<'_>, (hits, stop, literal): (Hits, Stop, Opti
         "literal": literal.is_some(),
         "matches": matches,
     });
-    Outcome { cut, data, ..Outcome::ok(text) }
+    Outcome { data, ..Outcome::ok(text) }
 }

@@ -1,6 +1,7 @@
 //! Listing one folder: folders first, what the project ignores only counted.
 //!
-//! `data`: `path` (absolute), `entries` (`name`, `dir`), `ignored` (how many were left out).
+//! `data`: `path` (absolute), `entries` (`name`, `dir`), `ignored` (how many were left
+//! out), `total` (how many there are besides).
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -9,10 +10,10 @@ use std::path::Path;
 use ignore::WalkBuilder;
 use serde_json::json;
 
-use super::output::fit;
+use super::output::rows_that_fit;
 use super::walk::Pattern;
 use super::{ToolCx, path};
-use crate::model::{Keep, Limits, Outcome};
+use crate::model::Outcome;
 use crate::sandbox::files::{self, DirEntry, Kind};
 
 pub(super) fn run(cx: &ToolCx<'_>, raw: &str, ignore: &[String]) -> Outcome {
@@ -35,16 +36,22 @@ fn list(cx: &ToolCx<'_>, raw: &str, ignore: &[String]) -> Result<Outcome, Outcom
         .collect();
     kept.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
     let ignored = all - kept.len();
-    let rows: Vec<String> =
+    let mut rows: Vec<String> =
         kept.iter().map(|(dir, name)| if *dir { format!("{name}/") } else { name.clone() }).collect();
-    let text = if rows.is_empty() { format!("{} is empty", path::show_str(raw)) } else { rows.join("\n") };
-    let (mut text, cut) = fit(&text, &Limits { keep: Keep::Head, ..cx.limits.clone() }, None);
+    rows.truncate(rows_that_fit(&rows, &cx.limits));
+    let mut text = rows.join("\n");
+    if rows.is_empty() {
+        text = format!("{} is empty", path::show_str(raw));
+    }
+    if rows.len() < kept.len() {
+        text.push_str(&format!("\n[the first {} of {} entries]", rows.len(), kept.len()));
+    }
     if ignored > 0 {
         text.push_str(&format!("\n[{ignored} ignored]"));
     }
-    let entries: Vec<_> = kept.iter().map(|(dir, name)| json!({ "name": name, "dir": dir })).collect();
-    let data = json!({ "path": path::show(&real), "entries": entries, "ignored": ignored });
-    Ok(Outcome { cut, data, ..Outcome::ok(text) })
+    let entries: Vec<_> = kept[..rows.len()].iter().map(|(dir, name)| json!({ "name": name, "dir": dir })).collect();
+    let data = json!({ "path": path::show(&real), "entries": entries, "ignored": ignored, "total": kept.len() });
+    Ok(Outcome { data, ..Outcome::ok(text) })
 }
 
 fn not_a_folder(cx: &ToolCx<'_>, raw: &str, error: files::FileError) -> Outcome {

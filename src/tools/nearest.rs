@@ -4,7 +4,7 @@
 const ROWS: usize = 5;
 const ROW_CHARS: usize = 60;
 /// Lines looked at; beyond it a hint costs more than it helps.
-const MOST_LINES: usize = 50_000;
+const MOST_LINES: usize = 20_000;
 /// Below this, the likest line is not like at all.
 const LIKE: f64 = 0.55;
 

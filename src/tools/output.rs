@@ -20,6 +20,20 @@ pub fn fit(text: &str, limits: &Limits, rest: Option<&str>) -> (String, Option<C
     ends.fit(limits, rest)
 }
 
+/// How many rows can be listed within the limits, a last line for what is missing included. At least
+/// one.
+pub(super) fn rows_that_fit(rows: &[String], limits: &Limits) -> usize {
+    let most = limits.bytes.min(MOST_BYTES);
+    let mut room = most - MARKER.min(most / 2);
+    let lines = limits.lines.min(MOST_LINES).saturating_sub(1).max(1);
+    let fit = rows.iter().take(lines).take_while(|row| {
+        let fits = row.len() < room;
+        room = room.saturating_sub(row.len() + 1);
+        fits
+    });
+    fit.count().max(1).min(rows.len())
+}
+
 /// A text of which the middle may be gone already.
 struct Ends<'a> {
     first: &'a str,

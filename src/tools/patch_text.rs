@@ -195,6 +195,7 @@ pub(super) fn apply<'a>(bytes: &[u8], hunks: &'a [Hunk]) -> Result<Vec<u8>, &'a 
     let lines = text::lines(bytes);
     let bodies: Vec<&[u8]> =
         lines.iter().map(|line| &line[..line.len() - text::end_of(line).len()]).collect();
+    let known = Lines::new(&bodies);
     let mut edited = Edited { lines: &lines, out: Vec::new(), next: 0 };
     for hunk in hunks {
         let mut from = edited.next;
@@ -210,8 +211,8 @@ pub(super) fn apply<'a>(bytes: &[u8], hunks: &'a [Hunk]) -> Result<Vec<u8>, &'a 
             (true, _) => lines.len(),
             (false, _) => {
                 let tail = bodies.len().checked_sub(old.len()).filter(|tail| hunk.at_end && *tail >= from);
-                tail.and_then(|tail| seek(&bodies, &old, tail))
-                    .or_else(|| seek(&bodies, &old, from))
+                tail.and_then(|tail| known.seek(&old, tail))
+                    .or_else(|| known.seek(&old, from))
                     .ok_or(hunk)?
             }
         };
@@ -222,13 +223,26 @@ pub(super) fn apply<'a>(bytes: &[u8], hunks: &'a [Hunk]) -> Result<Vec<u8>, &'a 
     Ok(edited.finish())
 }
 
-fn seek(bodies: &[&[u8]], wanted: &[&str], from: usize) -> Option<usize> {
-    let last = bodies.len().checked_sub(wanted.len())?;
-    [Match::Exact, Match::Loose].into_iter().find_map(|how| {
-        let wanted: Vec<Vec<u8>> = wanted.iter().map(|line| splice::form(line.as_bytes(), how)).collect();
-        (from..=last)
-            .find(|at| wanted.iter().enumerate().all(|(k, line)| splice::form(bodies[at + k], how) == *line))
-    })
+/// A file's lines without their ends, in the forms they are compared in.
+struct Lines {
+    exact: Vec<Vec<u8>>,
+    loose: Vec<Vec<u8>>,
+}
+
+impl Lines {
+    fn new(bodies: &[&[u8]]) -> Self {
+        let in_form = |how| bodies.iter().map(|body| splice::form(body, how)).collect();
+        Self { exact: in_form(Match::Exact), loose: in_form(Match::Loose) }
+    }
+
+    fn seek(&self, wanted: &[&str], from: usize) -> Option<usize> {
+        let find = |lines: &[Vec<u8>], how| {
+            let wanted: Vec<Vec<u8>> = wanted.iter().map(|line| splice::form(line.as_bytes(), how)).collect();
+            let last = lines.len().checked_sub(wanted.len())?;
+            (from..=last).find(|at| lines[*at..].starts_with(&wanted))
+        };
+        find(&self.exact, Match::Exact).or_else(|| find(&self.loose, Match::Loose))
+    }
 }
 
 /// A file under change, line by line. A line that is kept keeps its bytes.

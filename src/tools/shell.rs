@@ -232,14 +232,19 @@ pub(super) async fn end(
     over: Over,
     sink: &mut (dyn FnMut(&[u8]) + Send),
 ) -> usize {
+    let survivors = match over {
+        Over::Exited(_) => {
+            drain(running, DRAIN, sink).await;
+            running.end(GRACE).await.survivors
+        }
+        // Here the command itself is ended too, and that is said already.
+        Over::TimedOut | Over::Cancelled => {
+            running.end(GRACE).await;
+            0
+        }
+    };
     drain(running, DRAIN, sink).await;
-    let ended = running.end(GRACE).await;
-    drain(running, DRAIN, sink).await;
-    match over {
-        Over::Exited(_) => ended.survivors,
-        // Here the command itself was ended too, and that is said already.
-        Over::TimedOut | Over::Cancelled => 0,
-    }
+    survivors
 }
 
 /// At most this long, and a fixed amount: a survivor may print for ever.

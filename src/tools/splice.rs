@@ -10,6 +10,9 @@ use similar::{Algorithm, DiffTag, capture_diff_slices};
 use super::text;
 use crate::model::Edit;
 
+/// Places named when there are too many.
+const SHOWN: usize = 8;
+
 /// Bytes `from..to` of the text become `with`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Splice {
@@ -24,8 +27,8 @@ pub(super) enum Miss {
     EmptyOld,
     Same,
     Absent,
-    /// Lines (from 1) on which it occurs.
-    Ambiguous(Vec<usize>),
+    /// How often it occurs, and the first lines (from 1) on which it does.
+    Ambiguous { count: usize, lines: Vec<usize> },
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -131,8 +134,9 @@ pub(super) fn plan(bytes: &[u8], edit: &Edit) -> Result<Vec<Splice>, Miss> {
     }
     match places.len() {
         0 => Err(Miss::Absent),
-        n if n > 1 && !edit.all => {
-            Err(Miss::Ambiguous(places.iter().map(|place| line_of(bytes, place.0)).collect()))
+        count if count > 1 && !edit.all => {
+            let lines = places.iter().take(SHOWN).map(|place| line_of(bytes, place.0)).collect();
+            Err(Miss::Ambiguous { count, lines })
         }
         _ => Ok(places
             .into_iter()
@@ -251,7 +255,7 @@ mod tests {
     fn misses_are_told_apart() {
         assert_eq!(run("a\n", &edit("", "x", false)), Err(Miss::EmptyOld));
         assert_eq!(run("a\n", &edit("a\r\n", "a\n", false)), Err(Miss::Same));
-        assert_eq!(run("x\na\ny\na\n", &edit("a", "b", false)), Err(Miss::Ambiguous(vec![2, 4])));
+        assert_eq!(run("x\na\ny\na\n", &edit("a", "b", false)), Err(Miss::Ambiguous { count: 2, lines: vec![2, 4] }));
         assert_eq!(run("x\n", &edit("a", "b", true)), Err(Miss::Absent));
     }
 

@@ -12,9 +12,9 @@ use ignore::{DirEntry, WalkBuilder};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::output::fit;
-use super::{ToolCx, failed, path};
-use crate::model::{Keep, Limits, Outcome};
+use super::output::rows_that_fit;
+use super::{ToolCx, failed, path, words};
+use crate::model::Outcome;
 use crate::sandbox::files;
 use crate::sandbox::{Op, Policy, Verdict};
 
@@ -182,10 +182,10 @@ fn prepare(cx: &ToolCx<'_>, ask: &Ask<'_>) -> Result<Search, Outcome> {
     let (base, rest) = split(ask);
     let hidden = wants_hidden(ask.pattern);
     // A name that exists is meant as a name, whatever brackets it holds.
-    let literal = path::resolve(cx, &base.join(&rest).to_string_lossy())?;
-    let exists = files::resolve(cx.policy, &literal).is_ok_and(|real| real.is_file());
-    if exists {
-        let walk = Walk::new(cx, literal.to_str(), hidden)?;
+    let literal = base.join(&rest).to_string_lossy().into_owned();
+    let target = path::resolve(cx, &literal)?;
+    if files::resolve(cx.policy, &target).is_ok_and(|real| real.is_file()) {
+        let walk = Walk::new(cx, Some(&literal), hidden)?;
         return Ok(Search { walk, pattern: Pattern::new("*")? });
     }
     let base = base.to_string_lossy();
@@ -233,22 +233,21 @@ impl Search {
 fn tell(cx: &ToolCx<'_>, ask: &Ask<'_>, found: &Found) -> Outcome {
     let count = found.files.len();
     let limit = usize::try_from(ask.limit.unwrap_or(DEFAULT_LIMIT).max(1)).unwrap_or(usize::MAX);
-    let shown: Vec<&PathBuf> = found.files.iter().take(limit).map(|(_, path)| path).collect();
-    let more = shown.len() < count || found.stop != Stop::Through;
-    let mut text = shown.iter().map(|path| path::short(cx.cwd, path)).collect::<Vec<_>>().join("\n");
+    let mut rows: Vec<String> =
+        found.files.iter().take(limit).map(|(_, path)| path::short(cx.cwd, path)).collect();
+    rows.truncate(rows_that_fit(&rows, &cx.limits));
+    let shown = &found.files[..rows.len()];
+    let left = (rows.len() < count).then(|| format!("the newest {} of {}", rows.len(), words::count(count, "file")));
+    let more = left.is_some() || found.stop != Stop::Through;
+    let mut text = rows.join("\n");
     if count == 0 {
         text = format!("no file matches {}", path::show_str(ask.pattern));
     }
-    let note = rest_note(
-        found.stop,
-        (shown.len() < count).then(|| format!("the newest {} of {count} files", shown.len())),
-    );
-    let (mut text, cut) = fit(&text, &Limits { keep: Keep::Head, ..cx.limits.clone() }, None);
-    text.push_str(&note);
-    let files: Vec<String> = shown.iter().map(|path| path::show(path)).collect();
+    text.push_str(&rest_note(found.stop, left));
+    let files: Vec<String> = shown.iter().map(|(_, path)| path::show(path)).collect();
     let data =
         json!({ "pattern": ask.pattern, "path": ask.path, "count": count, "files": files, "more": more });
-    Outcome { cut, data, ..Outcome::ok(text) }
+    Outcome { data, ..Outcome::ok(text) }
 }
 
 /// One bracketed line on what is missing from a listing, empty when nothing is.

@@ -299,3 +299,25 @@ async fn the_task_list_is_replaced() {
     bench.run(&Action::Todo { items: vec![] }).await;
     assert_eq!(bench.toolbox.todos(), []);
 }
+
+#[tokio::test]
+async fn the_policy_holds_for_file_tools() {
+    let mut bench = Bench::new().file("f", "one\n").file("hidden/f", "one\n").file("kept/f", "one\n");
+    bench.policy.mode = tack::sandbox::Mode::WorkspaceWrite;
+    bench.policy.hide = vec![bench.cwd.join("hidden")];
+    bench.policy.protect = vec![bench.cwd.join("kept")];
+    for action in [
+        read("hidden/f"),
+        edit("hidden/f", "one", "two"),
+        edit("kept/f", "one", "two"),
+        write("kept/g", "x"),
+        write("../out", "x"),
+    ] {
+        let outcome = bench.run(&action).await;
+        assert_eq!(outcome.state, State::Refused, "{action:?}: {}", outcome.text);
+        assert!(outcome.data["rule"].is_string());
+    }
+    assert_eq!(bench.bytes("kept/f"), b"one\n");
+    assert_eq!(bench.run(&read("kept/f")).await.state, State::Ok);
+    assert_eq!(bench.run(&edit("f", "one", "two")).await.state, State::Ok);
+}

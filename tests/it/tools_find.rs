@@ -167,3 +167,30 @@ async fn a_cancelled_search_is_interrupted() {
     assert_eq!(bench.run(&grep("x")).await.state, State::Interrupted);
     assert_eq!(bench.run(&glob("*")).await.state, State::Interrupted);
 }
+
+#[tokio::test]
+async fn what_the_policy_hides_is_not_found() {
+    let mut bench = Bench::new().file("open/f", "needle\n").file("secret/f", "needle\n");
+    bench.policy.mode = tack::sandbox::Mode::WorkspaceWrite;
+    bench.policy.hide = vec![bench.cwd.join("secret")];
+    assert_eq!(bench.run(&grep("needle")).await.text, "open/f:1:needle");
+    assert_eq!(bench.run(&glob("f")).await.text, "open/f");
+}
+
+#[tokio::test]
+async fn a_long_answer_holds_whole_rows_and_says_so() {
+    let mut bench = Bench::new();
+    for n in 0..40 {
+        bench.put(&format!("file-{n:02}"), "needle\n");
+    }
+    bench.limits.bytes = 500;
+    let found = bench.run(&grep("needle")).await;
+    assert!(found.text.len() <= 500, "{}", found.text);
+    let shown = found.data["matches"].as_array().unwrap().len();
+    assert_eq!(found.text.lines().count(), shown + 1);
+    assert!(found.text.ends_with(&format!(
+        "[the first {shown} of 40 matching lines in 40 files; narrow the pattern or the path]"
+    )));
+    let listed = bench.run(&list(".")).await;
+    assert!(listed.text.ends_with(" of 40 entries]"), "{}", listed.text);
+}

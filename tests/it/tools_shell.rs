@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use tack::model::{Action, JobOp, State};
+use tack::sandbox::EnvWish;
 
 use crate::tools_kit::Bench;
 
@@ -287,4 +288,30 @@ async fn submitting_outside_a_repository_is_empty() {
     let bench = Bench::new().file("f", "x");
     let outcome = bench.run(&Action::Submit { text: String::new() }).await;
     assert_eq!((outcome.state, outcome.text.as_str()), (State::Ok, ""));
+}
+
+#[tokio::test]
+async fn g09_editors_and_pagers_do_not_wait() {
+    let mut bench = Bench::new();
+    let mut vars: Vec<_> = std::env::vars_os().filter(|(name, _)| name == "PATH").collect();
+    for (name, value) in [("EDITOR", "vim"), ("VISUAL", "vim"), ("PAGER", "less"), ("GIT_PAGER", "less")] {
+        vars.push((name.into(), value.into()));
+    }
+    vars.push(("HOME".into(), bench.cwd.parent().unwrap().into()));
+    bench.env = EnvWish { vars, ..EnvWish::default() }.build(&bench.policy);
+    let setup = "git init -q . && git config user.email a@b && git config user.name n && echo a > f && git add f && git commit -qm one && echo b > f && git add f";
+    assert_eq!(bench.shell(setup).await.state, State::Ok);
+    let start = Instant::now();
+    for (command, ok) in [
+        ("git commit", false),
+        ("git log", true),
+        ("git commit --amend", false),
+        ("git rebase -i --root", false),
+        ("read x; echo got:$x", true),
+    ] {
+        let outcome = bench.shell(command).await;
+        assert_eq!(outcome.exit == Some(0), ok, "{command}: {}", outcome.text);
+    }
+    assert!(start.elapsed() < Duration::from_secs(5));
+    assert_eq!(bench.shell("git log --oneline | wc -l").await.text.trim(), "1");
 }
