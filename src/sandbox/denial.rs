@@ -58,7 +58,10 @@ pub fn denial_hint(policy: &Policy, output: &str) -> Option<String> {
         if has(READ_ONLY) || has(REFUSED) {
             for path in paths(line) {
                 if let Some((what, rule)) = blocked(policy, &path, writes) {
-                    note(format!("[sandbox] blocked: {what} ({rule})"), lift(policy, &path).unwrap_or_default());
+                    note(
+                        format!("[sandbox] blocked: {what} ({rule})"),
+                        lift(policy, &path).unwrap_or_default(),
+                    );
                 }
             }
         }
@@ -89,21 +92,21 @@ fn blocked(policy: &Policy, path: &Path, writes: bool) -> Option<(String, String
 /// None where only full access helps.
 fn lift(policy: &Policy, path: &Path) -> Option<String> {
     let path = real(&policy.cwd.join(path));
+    if policy.explain(&path, Op::Read) != Verdict::Allowed {
+        return Some("[sandbox] reveal in the config file".into());
+    }
+    if policy.mode == Mode::ReadOnly {
+        return Some("-s workspace-write".into());
+    }
     let repository = path.components().any(|c| c.as_os_str() == ".git");
-    match policy.mode {
-        _ if policy.explain(&path, Op::Read) != Verdict::Allowed => {
-            "[sandbox] reveal in the config file".into()
-        }
-        Mode::ReadOnly => "-s workspace-write".into(),
-        Mode::WorkspaceWrite | Mode::DangerFullAccess if repository && policy.git == GitAccess::Read => {
-            "--git commit".into()
-        }
-        Mode::WorkspaceWrite | Mode::DangerFullAccess if guarded || repository => return None,
-        Mode::WorkspaceWrite | Mode::DangerFullAccess => {
-            let dir = path.ancestors().skip(1).find(|p| p.is_dir()).unwrap_or(Path::new("DIR"));
-            format!("--add-dir {}", dir.display())
-        }
-    })
+    if repository && policy.git == GitAccess::Read {
+        return Some("--git commit".into());
+    }
+    if repository || policy.protect.iter().any(|p| path.starts_with(p)) {
+        return None;
+    }
+    let dir = path.ancestors().skip(1).find(|p| p.is_dir()).unwrap_or(Path::new("DIR"));
+    Some(format!("--add-dir {}", dir.display()))
 }
 
 /// Quoted words, words with a slash, and the last word before a colon: where programs put the name.
@@ -162,7 +165,11 @@ mod tests {
                 "index.lock",
                 "--git commit",
             ),
-            ("/bin/sh: 1: cannot create .tack/y: Read-only file system", "write HOME/proj/.tack/y", "danger-full-access"),
+            (
+                "/bin/sh: 1: cannot create .tack/y: Read-only file system",
+                "write HOME/proj/.tack/y",
+                "danger-full-access",
+            ),
             ("cat: HOME/.ssh/id: Permission denied", "read HOME/.ssh/id", "reveal"),
             ("sh: 1: cannot create ../out: Permission denied", "write HOME/out", "--add-dir HOME"),
             ("curl: (6) Could not resolve host: example.org", "network", "network_access=true"),

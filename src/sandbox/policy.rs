@@ -226,6 +226,12 @@ impl Policy {
         }
     }
 
+    /// The other way round: how commands and the model know a path on the host.
+    pub fn seen(&self, host: &Path) -> PathBuf {
+        let inside = self.tmp.as_ref().and_then(|tmp| host.strip_prefix(tmp).ok());
+        inside.map_or_else(|| host.to_path_buf(), |rest| Path::new("/tmp").join(rest))
+    }
+
     fn explain_write(&self, path: &Path) -> Verdict {
         if let Some(guarded) = covering(&self.protect, path).or_else(|| covering(&self.watch, path)) {
             return Verdict::Denied(format!("{} is read-only{}", guarded.display(), self.lift(guarded)));
