@@ -62,8 +62,8 @@ pub(super) async fn run(cx: &ToolCx<'_>, ask: Ask<'_>) -> Outcome {
         Err(refusal) => return refusal,
     };
     match walk::blocking(cx, move || search.run()).await {
-        Some((hits, stop)) => tell(cx, &ask, (hits, stop, literal)),
-        None => Outcome::interrupted("the search was stopped"),
+        Ok((hits, stop)) => tell(cx, &ask, (hits, stop, literal)),
+        Err(refusal) => refusal,
     }
 }
 

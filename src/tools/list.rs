@@ -49,8 +49,10 @@ fn list(cx: &ToolCx<'_>, raw: &str, ignore: &[String]) -> Result<Outcome, Outcom
     if ignored > 0 {
         text.push_str(&format!("\n[{ignored} ignored]"));
     }
-    let entries: Vec<_> = kept[..rows.len()].iter().map(|(dir, name)| json!({ "name": name, "dir": dir })).collect();
-    let data = json!({ "path": path::show(&real), "entries": entries, "ignored": ignored, "total": kept.len() });
+    let entries: Vec<_> =
+        kept[..rows.len()].iter().map(|(dir, name)| json!({ "name": name, "dir": dir })).collect();
+    let data =
+        json!({ "path": path::show(&real), "entries": entries, "ignored": ignored, "total": kept.len() });
     Ok(Outcome { data, ..Outcome::ok(text) })
 }
 

@@ -201,8 +201,8 @@ pub(super) fn apply<'a>(bytes: &[u8], hunks: &'a [Hunk]) -> Result<Vec<u8>, &'a 
         let mut from = edited.next;
         for header in &hunk.headers {
             // A header names its line without regard to how far that is indented.
-            let names = |body: &&[u8]| body.trim_ascii() == header.as_bytes();
-            from += bodies[from..].iter().position(|body| names(body)).ok_or(hunk)? + 1;
+            let named = |body: &[u8]| body.trim_ascii() == header.as_bytes();
+            from += bodies[from..].iter().position(|body| named(body)).ok_or(hunk)? + 1;
         }
         let old = hunk.old();
         let at = match (old.is_empty(), hunk.headers.is_empty()) {
@@ -211,9 +211,7 @@ pub(super) fn apply<'a>(bytes: &[u8], hunks: &'a [Hunk]) -> Result<Vec<u8>, &'a 
             (true, _) => lines.len(),
             (false, _) => {
                 let tail = bodies.len().checked_sub(old.len()).filter(|tail| hunk.at_end && *tail >= from);
-                tail.and_then(|tail| known.seek(&old, tail))
-                    .or_else(|| known.seek(&old, from))
-                    .ok_or(hunk)?
+                tail.and_then(|tail| known.seek(&old, tail)).or_else(|| known.seek(&old, from)).ok_or(hunk)?
             }
         };
         edited.keep_until(at);

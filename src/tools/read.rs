@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 use super::change::FILE_MOST;
 use super::seen::{self, Extent};
 use super::text::{BOM, Census, Encoding, Text, from_latin1};
-use super::{ToolCx, Toolbox, failed, path, words};
+use super::{ToolCx, Toolbox, failed, path, walk, words};
 use crate::model::{Cut, Image, Limits, MOST_BYTES, MOST_LINES, Outcome};
 use crate::sandbox::Policy;
 use crate::sandbox::files::{self, FileError};
@@ -45,16 +45,10 @@ pub(super) async fn run(toolbox: &Toolbox, cx: &ToolCx<'_>, raw: &str, window: W
     };
     let pager = Pager::new(window, &cx.limits);
     let policy = cx.policy.clone();
-    let work = tokio::task::spawn_blocking(move || look(&policy, target, pager));
-    let looked = tokio::select! {
-        biased;
-        () = cx.cancel.cancelled() => return Outcome::interrupted("reading was stopped"),
-        looked = work => looked,
-    };
-    match looked {
+    match walk::blocking(cx, move || look(&policy, target, pager)).await {
         Ok(Ok(found)) => tell(toolbox, cx, raw, found),
         Ok(Err(error)) => path::fault(cx, raw, error),
-        Err(panic) => failed("io", format!("{}: reading failed: {panic}", path::show_str(raw))),
+        Err(refusal) => refusal,
     }
 }
 

@@ -9,7 +9,6 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use futures_util::FutureExt;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -18,12 +17,10 @@ use super::output::Capture;
 use super::spill::Spill;
 use super::{ToolCx, failed, path, words};
 use crate::model::{Outcome, State};
-use crate::sandbox::{self, Cmd, Exit, Io, Running, SandboxError, files};
+use crate::sandbox::{self, Cmd, Exit, Happened, Io, Running, SandboxError, files};
 
 /// How long a survivor may hold the pipe open once the command itself has exited.
 const DRAIN: Duration = Duration::from_millis(300);
-/// The exit is looked for this often while the command is silent.
-const TICK: Duration = Duration::from_millis(15);
 /// Between the polite and the final signal.
 pub(super) const GRACE: Duration = Duration::from_secs(2);
 
@@ -191,29 +188,15 @@ pub(super) async fn drive(
     sink: &mut (dyn FnMut(&[u8]) + Send),
 ) -> std::io::Result<Over> {
     let mut buf = vec![0; 64 * 1024];
-    let mut open = true;
     loop {
-        // Never both at once: reading and waiting need the command for themselves.
-        if let Some(exit) = running.wait().now_or_never() {
-            return Ok(Over::Exited(exit?));
-        }
         tokio::select! {
             biased;
             () = until.cancel.cancelled() => return Ok(Over::Cancelled),
             () = passed(until.deadline) => return Ok(Over::TimedOut),
-            read = running.read(&mut buf), if open => match read? {
-                0 => open = false,
-                count => sink(&buf[..count]),
+            happened = running.next(&mut buf) => match happened? {
+                Happened::Output(count) => sink(&buf[..count]),
+                Happened::Exited(exit) => return Ok(Over::Exited(exit)),
             },
-            () = tokio::time::sleep(TICK) => {}
-        }
-        if !open {
-            return tokio::select! {
-                biased;
-                () = until.cancel.cancelled() => Ok(Over::Cancelled),
-                () = passed(until.deadline) => Ok(Over::TimedOut),
-                exit = running.wait() => Ok(Over::Exited(exit?)),
-            };
         }
     }
 }

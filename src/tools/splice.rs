@@ -28,7 +28,10 @@ pub(super) enum Miss {
     Same,
     Absent,
     /// How often it occurs, and the first lines (from 1) on which it does.
-    Ambiguous { count: usize, lines: Vec<usize> },
+    Ambiguous {
+        count: usize,
+        lines: Vec<usize>,
+    },
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -255,7 +258,10 @@ mod tests {
     fn misses_are_told_apart() {
         assert_eq!(run("a\n", &edit("", "x", false)), Err(Miss::EmptyOld));
         assert_eq!(run("a\n", &edit("a\r\n", "a\n", false)), Err(Miss::Same));
-        assert_eq!(run("x\na\ny\na\n", &edit("a", "b", false)), Err(Miss::Ambiguous { count: 2, lines: vec![2, 4] }));
+        assert_eq!(
+            run("x\na\ny\na\n", &edit("a", "b", false)),
+            Err(Miss::Ambiguous { count: 2, lines: vec![2, 4] })
+        );
         assert_eq!(run("x\n", &edit("a", "b", true)), Err(Miss::Absent));
     }
 

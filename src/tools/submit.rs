@@ -2,7 +2,7 @@
 //!
 //! git runs in the sandbox like any command, with everything switched off that a repository could
 //! use to start programs. Files that git does not know yet are part of the work, so a private copy of
-//! the index takes note of them; the repository itself stays as it is.
+//! the index takes note of them; the repository itself stays as it is, and may be read-only.
 
 use std::time::Duration;
 
@@ -27,8 +27,11 @@ dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 cp "$(git rev-parse --git-path index)" "$dir/index" 2>/dev/null
 base=$(git rev-parse -q --verify HEAD) || base=$(git hash-object -t tree /dev/null)
+GIT_ALTERNATE_OBJECT_DIRECTORIES=$(cd "$(git rev-parse --git-path objects)" && pwd)
+mkdir "$dir/objects"
 GIT_INDEX_FILE=$dir/index
-export GIT_INDEX_FILE
+GIT_OBJECT_DIRECTORY=$dir/objects
+export GIT_INDEX_FILE GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OBJECT_DIRECTORIES
 git -C "$top" add --intent-to-add . >/dev/null 2>&1
 git -C "$top" diff --no-ext-diff --no-textconv --no-color "$base"
 "#;

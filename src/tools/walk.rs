@@ -14,12 +14,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::output::rows_that_fit;
 use super::{ToolCx, failed, path, words};
-use crate::model::Outcome;
+use crate::model::{Outcome, State};
 use crate::sandbox::files;
 use crate::sandbox::{Op, Policy, Verdict};
 
 /// Longest walk.
 const TIME: Duration = Duration::from_secs(20);
+/// What a walk may take longer than that, for one file that is slow.
+const LATE: Duration = Duration::from_secs(10);
 /// Files a glob remembers, to find the newest among them.
 const MOST_FOUND: usize = 100_000;
 const DEFAULT_LIMIT: u64 = 200;
@@ -103,16 +105,19 @@ fn readable(policy: &Policy, path: &Path) -> bool {
     }
 }
 
-/// Runs blocking work; None when it was cancelled.
+/// Runs blocking work on a thread of its own. A file system that does not answer is not waited for.
 pub(super) async fn blocking<T: Send + 'static>(
     cx: &ToolCx<'_>,
     work: impl FnOnce() -> T + Send + 'static,
-) -> Option<T> {
+) -> Result<T, Outcome> {
     let work = tokio::task::spawn_blocking(work);
     tokio::select! {
         biased;
-        () = cx.cancel.cancelled() => None,
-        done = work => done.ok(),
+        () = cx.cancel.cancelled() => Err(Outcome::interrupted("stopped before it was through")),
+        done = work => done.map_err(|panic| failed("io", format!("it could not be done: {panic}"))),
+        () = tokio::time::sleep(TIME + LATE) => {
+            Err(Outcome { state: State::TimedOut, ..failed("timeout", "the file system did not answer in time") })
+        }
     }
 }
 
@@ -153,14 +158,12 @@ pub(super) struct Ask<'a> {
 }
 
 pub(super) async fn glob(cx: &ToolCx<'_>, ask: Ask<'_>) -> Outcome {
-    match prepare(cx, &ask) {
-        Ok(search) => {
-            let found = blocking(cx, move || search.run()).await;
-            found.map_or_else(
-                || Outcome::interrupted("the search was stopped"),
-                |found| tell(cx, &ask, &found),
-            )
-        }
+    let search = match prepare(cx, &ask) {
+        Ok(search) => search,
+        Err(refusal) => return refusal,
+    };
+    match blocking(cx, move || search.run()).await {
+        Ok(found) => tell(cx, &ask, &found),
         Err(refusal) => refusal,
     }
 }
@@ -237,7 +240,8 @@ fn tell(cx: &ToolCx<'_>, ask: &Ask<'_>, found: &Found) -> Outcome {
         found.files.iter().take(limit).map(|(_, path)| path::short(cx.cwd, path)).collect();
     rows.truncate(rows_that_fit(&rows, &cx.limits));
     let shown = &found.files[..rows.len()];
-    let left = (rows.len() < count).then(|| format!("the newest {} of {}", rows.len(), words::count(count, "file")));
+    let left =
+        (rows.len() < count).then(|| format!("the newest {} of {}", rows.len(), words::count(count, "file")));
     let more = left.is_some() || found.stop != Stop::Through;
     let mut text = rows.join("\n");
     if count == 0 {

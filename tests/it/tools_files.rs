@@ -321,3 +321,25 @@ async fn the_policy_holds_for_file_tools() {
     assert_eq!(bench.run(&read("kept/f")).await.state, State::Ok);
     assert_eq!(bench.run(&edit("f", "one", "two")).await.state, State::Ok);
 }
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn g24_a_working_folder_need_not_be_utf_8() {
+    use std::os::unix::ffi::OsStrExt;
+    let mut bench = Bench::new();
+    bench.cwd = bench.cwd.join(std::ffi::OsStr::from_bytes(b"odd\xff"));
+    std::fs::create_dir(&bench.cwd).unwrap();
+    bench.put("f.txt", "one\n");
+    assert_eq!(bench.run(&read("f.txt")).await.text, "one\n");
+    assert_eq!(bench.run(&edit("f.txt", "one", "two")).await.state, State::Ok);
+    assert_eq!(bench.shell("cat f.txt").await.text, "two\n");
+    let grep =
+        Action::Grep { pattern: "two".into(), path: None, glob: None, limit: None, ignore_case: false };
+    assert_eq!(bench.run(&grep).await.text, "f.txt:1:two");
+    for pattern in ["f.txt", "*.txt"] {
+        let glob = Action::Glob { pattern: pattern.into(), path: None, limit: None };
+        assert_eq!(bench.run(&glob).await.text, "f.txt");
+    }
+    let patch = "*** Begin Patch\n*** Update File: f.txt\n@@\n-two\n+three\n*** End Patch\n";
+    assert_eq!(bench.run(&Action::Patch { text: patch.into() }).await.state, State::Ok);
+}

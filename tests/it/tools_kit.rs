@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use tack::model::{Action, BlobId, Edit, Keep, Limits, Outcome};
-use tack::sandbox::{Caps, GitAccess, Mode, Net, Plain, Policy};
+use tack::sandbox::{Caps, GitAccess, Mode, Net, Plain, Policy, Sandbox};
 use tack::tools::{KeepBlob, ToolCx, Toolbox};
 use tokio_util::sync::CancellationToken;
 
@@ -22,6 +22,7 @@ pub struct Bench {
     pub shell_timeout: u64,
     pub cancel: CancellationToken,
     pub blobs: Blobs,
+    pub sandbox: Box<dyn Sandbox>,
 }
 
 #[derive(Default)]
@@ -37,7 +38,11 @@ impl KeepBlob for Blobs {
 
 impl Bench {
     pub fn new() -> Self {
-        let dir = tempfile::tempdir().unwrap();
+        Self::within(&std::env::temp_dir())
+    }
+
+    pub fn within(folder: &Path) -> Self {
+        let dir = tempfile::tempdir_in(folder).unwrap();
         let base = dir.path().canonicalize().unwrap();
         let cwd = base.join("work");
         std::fs::create_dir(&cwd).unwrap();
@@ -67,6 +72,7 @@ impl Bench {
             shell_timeout: 60_000,
             cancel: CancellationToken::new(),
             blobs: Blobs::default(),
+            sandbox: Box::new(Plain),
         }
     }
 
@@ -93,7 +99,7 @@ impl Bench {
         let cx = ToolCx {
             cwd: &self.cwd,
             policy: &self.policy,
-            sandbox: &Plain,
+            sandbox: self.sandbox.as_ref(),
             env: &self.env,
             limits: self.limits.clone(),
             shell_timeout: self.shell_timeout,
