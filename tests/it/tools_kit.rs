@@ -116,11 +116,34 @@ impl Bench {
         self.run(&shell(command)).await
     }
 
+    /// Asks a job for its output until it has printed this.
+    pub async fn job_says(&self, id: &str, wanted: &str) -> String {
+        let mut all = String::new();
+        let ask = Action::Job { op: tack::model::JobOp::Output, id: id.into() };
+        eventually(async || {
+            all.push_str(self.run(&ask).await.data["output"].as_str().unwrap());
+            all.contains(wanted)
+        })
+        .await;
+        all
+    }
+
     /// A text with this run's folders replaced, for snapshots.
     pub fn plain(&self, text: &str) -> String {
         let base = self.cwd.parent().unwrap();
         text.replace(&*self.cwd.to_string_lossy(), "<cwd>").replace(&*base.to_string_lossy(), "<base>")
     }
+}
+
+/// Waits for something outside this process; a bound for what never comes.
+pub async fn eventually(mut holds: impl AsyncFnMut() -> bool) {
+    for _ in 0..4000 {
+        if holds().await {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    panic!("it never came true");
 }
 
 pub fn shell(command: &str) -> Action {
