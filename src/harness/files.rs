@@ -64,7 +64,11 @@ impl Files {
                     let text = text.strip_prefix('\u{feff}').unwrap_or(&text).replace("\r\n", "\n");
                     return Ok(Some(Found { text, path: path.display().to_string() }));
                 }
-                Err(e) if matches!(e.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {}
+                Err(e)
+                    if matches!(
+                        e.kind(),
+                        std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
+                    ) => {}
                 Err(e) => return Err(LoadError::broken(path.display().to_string(), None, e.to_string())),
             }
         }

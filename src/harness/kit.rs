@@ -40,7 +40,8 @@ impl Loaded {
     pub(super) fn new(files: &Files, chain: &Chain) -> Result<Self, LoadError> {
         let plain = Arc::new(Kit::new(files, chain, None)?);
         let mut kits = BTreeMap::new();
-        for class in [Class::S, Class::M, Class::L, Class::F].into_iter().filter(|class| chain.minds(*class)) {
+        for class in [Class::S, Class::M, Class::L, Class::F].into_iter().filter(|class| chain.minds(*class))
+        {
             kits.insert(class.letter(), Arc::new(Kit::new(files, chain, Some(class))?));
         }
         Ok(Self { kits, plain })
@@ -56,8 +57,14 @@ impl Kit {
         let (manifest, tools) = chain.merge(class)?;
         let surface = surface(&manifest, &tools);
         let (own, paths) = own_texts(files, chain)?;
-        let mut kit =
-            Self { id: manifest.id.clone(), manifest, tools, surface, texts: Texts::new(), files: Arc::new(own) };
+        let mut kit = Self {
+            id: manifest.id.clone(),
+            manifest,
+            tools,
+            surface,
+            texts: Texts::new(),
+            files: Arc::new(own),
+        };
         kit.check_tools()?;
         kit.add_common(files)?;
         kit.add_inline()?;
@@ -79,7 +86,8 @@ impl Kit {
         let path = |table: &str| format!("{}/{table}", self.id);
         let mut inline: Vec<(String, String, String)> = Vec::new();
         for (name, tool) in self.tools.iter() {
-            inline.extend(tool.result.iter().map(|text| (result_name(name), text.clone(), path("tools.toml"))));
+            inline
+                .extend(tool.result.iter().map(|text| (result_name(name), text.clone(), path("tools.toml"))));
         }
         for (name, text) in self.manifest.errors.iter() {
             inline.extend(text.map(|text| (error_name(name), text.to_owned(), path("harness.toml"))));
@@ -91,7 +99,9 @@ impl Kit {
                 return Err(LoadError::broken(path("harness.toml"), None, what));
             }
         }
-        inline.extend(self.manifest.notes.wrap.iter().map(|t| (WRAP.to_owned(), t.clone(), path("harness.toml"))));
+        inline.extend(
+            self.manifest.notes.wrap.iter().map(|t| (WRAP.to_owned(), t.clone(), path("harness.toml"))),
+        );
         for (name, text, path) in inline {
             self.texts.add(&name, &text, &SAYING, &path)?;
         }
@@ -104,7 +114,8 @@ impl Kit {
         let blocks = m.system.blocks.iter().chain(&m.system.append).map(|f| (f, &[][..]));
         let said = m.user.first.iter().chain(&m.user.each).map(|f| (f, &["text"][..]));
         let openings = m.opening.iter().filter_map(|o| o.file.as_ref()).map(|f| (f, &[][..]));
-        let rest = m.turn.retry.iter().chain(&m.submit.confirm).chain(&m.compact.prompt).chain(&m.compact.back);
+        let rest =
+            m.turn.retry.iter().chain(&m.submit.confirm).chain(&m.compact.prompt).chain(&m.compact.back);
         let rest = rest.chain(m.reminder.iter().map(|r| &r.file)).map(|f| (f, &SAYING[..]));
         let named: Vec<(String, &[&str])> =
             blocks.chain(said).chain(openings).chain(rest).map(|(f, more)| (f.clone(), more)).collect();
@@ -137,7 +148,9 @@ impl Kit {
             let variants = tool.when.iter().flat_map(|(_, v)| v.needs.iter().chain(&v.uses));
             let mut named = variants.chain(&tool.args).chain(&tool.pick);
             if let Some(param) = named.find(|param| tool.params.find(param).is_none()) {
-                return Err(broken(format!("`{name}` names the parameter `{param}`, which it does not have")));
+                return Err(broken(format!(
+                    "`{name}` names the parameter `{param}`, which it does not have"
+                )));
             }
         }
         let bare = self.manifest.dialect.bare.iter();
@@ -271,8 +284,9 @@ impl Harness for Loaded {
 
 /// What texts about a call, a result or the loop may use besides the facts.
 const SAYING: [&str; 25] = [
-    "text", "out", "action", "args", "name", "names", "closest", "param", "wanted", "got", "missing", "problem",
-    "example", "usage", "found", "why", "times", "left", "summary", "diff", "shown", "count", "command", "exit", "focus",
+    "text", "out", "action", "args", "name", "names", "closest", "param", "wanted", "got", "missing",
+    "problem", "example", "usage", "found", "why", "times", "left", "summary", "diff", "shown", "count",
+    "command", "exit", "focus",
 ];
 
 pub(super) const WRAP: &str = "notes.wrap";
@@ -309,7 +323,8 @@ fn own_texts(files: &Files, chain: &Chain) -> Result<(Named, Named), LoadError> 
 
 /// The first 8 bytes of a SHA-256, so that it is the same in every build: sessions store it.
 fn surface(manifest: &Manifest, tools: &Tools) -> u64 {
-    let tools: Vec<Value> = tools.iter().map(|(name, tool)| json!([name, bare_schema(tool.schema())])).collect();
+    let tools: Vec<Value> =
+        tools.iter().map(|(name, tool)| json!([name, bare_schema(tool.schema())])).collect();
     let dialect = &manifest.dialect;
     let seen = json!([tools, dialect.kind, dialect.bare, dialect.labels, dialect.tags]);
     let hash = Sha256::digest(seen.to_string());

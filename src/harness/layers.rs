@@ -99,7 +99,8 @@ fn choose(manifest: &Manifest, tools: &mut Tools, path: &str) -> Result<(), Load
     let choice = &manifest.tools;
     for name in choice.keep.iter().chain(&choice.drop) {
         if tools.find(name).is_none() {
-            let near = nearest(name, tools.names()).map(|n| format!("; did you mean `{n}`")).unwrap_or_default();
+            let near =
+                nearest(name, tools.names()).map(|n| format!("; did you mean `{n}`")).unwrap_or_default();
             let what = format!("`tools` names `{name}`, which is no tool of this harness{near}");
             return Err(LoadError::broken(path.to_owned(), None, what));
         }
@@ -117,7 +118,11 @@ fn missing_base(files: &Files, layers: &[Layer], id: &str) -> LoadError {
             let ids = files.ids();
             let near = nearest(id, ids.keys().map(String::as_str));
             let near = near.map(|n| format!("; did you mean `{n}`")).unwrap_or_default();
-            LoadError::broken(from.path.clone(), None, format!("`extends` names `{id}`, which does not exist{near}"))
+            LoadError::broken(
+                from.path.clone(),
+                None,
+                format!("`extends` names `{id}`, which does not exist{near}"),
+            )
         }
         None => LoadError::broken(format!("{id}/harness.toml"), None, "the file is missing".to_owned()),
     }

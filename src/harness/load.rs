@@ -34,7 +34,10 @@ impl LoadError {
 fn meant(near: &[String]) -> String {
     match near {
         [] => "; `tack harness list` shows all".to_owned(),
-        near => format!("; did you mean {}", near.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(" or ")),
+        near => format!(
+            "; did you mean {}",
+            near.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(" or ")
+        ),
     }
 }
 
@@ -70,7 +73,10 @@ impl Library {
 
     /// All harnesses in order of their ids; one that does not load says why.
     pub fn list(&self) -> Vec<(String, Result<Listing, LoadError>)> {
-        self.ids().into_iter().map(|id| (id.clone(), self.sample(&id, &sample::model()).map(|s| s.listing))).collect()
+        self.ids()
+            .into_iter()
+            .map(|id| (id.clone(), self.sample(&id, &sample::model()).map(|s| s.listing)))
+            .collect()
     }
 
     pub fn get(&self, id: &str) -> Result<Arc<dyn Harness>, LoadError> {
@@ -121,7 +127,8 @@ impl Library {
 
 impl Manifest {
     fn claims(&self, provider: &str, model: &str) -> bool {
-        let hit = |globs: &[String], name: &str| globs.iter().filter_map(|g| glob(g)).any(|g| g.is_match(name));
+        let hit =
+            |globs: &[String], name: &str| globs.iter().filter_map(|g| glob(g)).any(|g| g.is_match(name));
         hit(&self.claims.models, model) || hit(&self.claims.providers, provider)
     }
 }

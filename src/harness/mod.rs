@@ -19,6 +19,9 @@ mod tell;
 mod template;
 mod tool;
 
+#[cfg(test)]
+mod testing;
+
 pub use load::{Library, Listing, LoadError};
 pub use sample::{Sample, model as sample_model, scene as sample_scene, tokens};
 pub use saying::Saying;

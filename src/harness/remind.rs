@@ -20,7 +20,8 @@ pub(super) fn due(kit: &Kit, view: &View<'_>) -> anyhow::Result<Vec<String>> {
 }
 
 fn is_due(kit: &Kit, items: &[Item], when: &When, text: &str) -> bool {
-    let reminded = |item: &Item| matches!(&item.body, Body::Note(n) if n.kind == NoteKind::Reminder && n.text == text);
+    let reminded =
+        |item: &Item| matches!(&item.body, Body::Note(n) if n.kind == NoteKind::Reminder && n.text == text);
     if let Some(tool) = &when.results_since {
         let since = items.iter().rev().take_while(|item| !reminded(item) && !calls(kit, item, tool));
         let results = since.filter(|item| matches!(item.body, Body::Result(_))).count();
@@ -29,7 +30,8 @@ fn is_due(kit: &Kit, items: &[Item], when: &When, text: &str) -> bool {
     let Some(every) = when.every_user.filter(|n| *n > 0) else { return false };
     let fresh = items.iter().rev().take_while(|item| !reminded(item)).any(is_user);
     let prompts = items.iter().filter(|item| is_user(item)).count();
-    fresh && matches!(items.last().map(|i| &i.body), Some(Body::User(_) | Body::Note(_)))
+    fresh
+        && matches!(items.last().map(|i| &i.body), Some(Body::User(_) | Body::Note(_)))
         && prompts.is_multiple_of(every as usize)
 }
 

@@ -28,11 +28,7 @@ pub enum Saying<'a> {
     /// Nobody is there to answer a question.
     Unattended,
     /// A background job ended.
-    JobEnded {
-        id: &'a str,
-        command: &'a str,
-        exit: Option<i32>,
-    },
+    JobEnded { id: &'a str, command: &'a str, exit: Option<i32> },
 }
 
 impl Saying<'_> {

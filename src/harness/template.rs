@@ -17,8 +17,28 @@ use super::tool::Tools;
 
 /// Known to every template.
 const FACTS: [&str; 22] = [
-    "cwd", "os", "os_version", "arch", "shell", "git", "agents_md", "instructions", "tools", "model", "unattended",
-    "reduced", "sandbox", "network", "tool", "date", "listing", "tree", "file", "class", "harness", "local",
+    "cwd",
+    "os",
+    "os_version",
+    "arch",
+    "shell",
+    "git",
+    "agents_md",
+    "instructions",
+    "tools",
+    "model",
+    "unattended",
+    "reduced",
+    "sandbox",
+    "network",
+    "tool",
+    "date",
+    "listing",
+    "tree",
+    "file",
+    "class",
+    "harness",
+    "local",
 ];
 
 /// The templates of one harness, compiled.
@@ -58,7 +78,8 @@ impl Texts {
     }
 
     pub fn render(&self, name: &str, values: &Values) -> anyhow::Result<String> {
-        let template = self.env.get_template(name).with_context(|| format!("looking for the template {name}"))?;
+        let template =
+            self.env.get_template(name).with_context(|| format!("looking for the template {name}"))?;
         template.render(values.value()).with_context(|| format!("filling in the template {name}"))
     }
 }
@@ -78,7 +99,7 @@ impl Values {
     }
 
     fn value(&self) -> Value {
-        self.0.iter().map(|(name, value)| (Value::from(*name), value.clone())).collect()
+        Value::from_pairs(self.0.iter().map(|(name, value)| (*name, value.clone())))
     }
 
     /// Facts that need no scene.
@@ -115,18 +136,24 @@ impl Values {
         let (entries, cwd) = (scene.listing.clone(), scene.cwd.clone());
         let tree_entries = entries.clone();
         self.set("tree", Value::from_function(move |limit: usize| tree(&cwd, &tree_entries, limit)));
-        self.set("listing", Value::from_function(move |named: Kwargs| {
-            let depth = named.get::<Option<usize>>("depth")?.unwrap_or(1);
-            let limit = named.get::<Option<usize>>("limit")?.unwrap_or(20);
-            named.assert_all_used()?;
-            Ok::<_, Error>(listing(&entries, depth, limit))
-        }));
+        self.set(
+            "listing",
+            Value::from_function(move |named: Kwargs| {
+                let depth = named.get::<Option<usize>>("depth")?.unwrap_or(1);
+                let limit = named.get::<Option<usize>>("limit")?.unwrap_or(20);
+                named.assert_all_used()?;
+                Ok::<_, Error>(listing(&entries, depth, limit))
+            }),
+        );
         let files = files.clone();
-        self.set("file", Value::from_function(move |name: &str| {
-            files.get(name).cloned().ok_or_else(|| {
-                Error::new(ErrorKind::InvalidOperation, format!("the harness has no file {name}"))
-            })
-        }));
+        self.set(
+            "file",
+            Value::from_function(move |name: &str| {
+                files.get(name).cloned().ok_or_else(|| {
+                    Error::new(ErrorKind::InvalidOperation, format!("the harness has no file {name}"))
+                })
+            }),
+        );
         self
     }
 
@@ -230,7 +257,8 @@ mod tests {
 
     #[test]
     fn tree_has_branches_and_says_what_did_not_fit() {
-        let entries = entries(&["src/", "README.md", "a.txt", "docs/", "src/main.rs", "src/lib.rs", "docs/x.md"]);
+        let entries =
+            entries(&["src/", "README.md", "a.txt", "docs/", "src/main.rs", "src/lib.rs", "docs/x.md"]);
         assert_eq!(
             tree("/p", &entries, 6),
             "/p/\n├───a.txt\n├───README.md\n├───docs/\n│   └───x.md\n└───src/...\n    └───lib.rs"

@@ -23,7 +23,10 @@ pub(crate) fn unbind(kit: &Kit, action: &Action) -> Option<(String, Map<String, 
     kit.tools.iter().find_map(|(name, tool)| {
         let plain = (tool.does.as_deref() == Some(kind)).then(|| say(tool, None, &fields)).flatten();
         let picked = || {
-            tool.when.iter().filter(|(_, v)| v.does == kind).find_map(|(word, v)| say(tool, Some((word, v)), &fields))
+            tool.when
+                .iter()
+                .filter(|(_, v)| v.does == kind)
+                .find_map(|(word, v)| say(tool, Some((word, v)), &fields))
         };
         Some((name.to_owned(), plain.or_else(picked)?))
     })

@@ -58,12 +58,15 @@ fn string(value: &Value) -> Option<String> {
 fn integer(value: &Value) -> Option<Number> {
     match value {
         Value::Number(n) if n.is_i64() || n.is_u64() => Some(n.clone()),
-        Value::Number(n) => n.as_f64().filter(|f| f.fract() == 0.0 && f.abs() < 9e15).map(|f| (f as i64).into()),
+        Value::Number(n) => {
+            n.as_f64().filter(|f| f.fract() == 0.0 && f.abs() < 9e15).map(|f| (f as i64).into())
+        }
         Value::String(text) => {
             let text = text.trim();
-            text.parse::<i64>().ok().map(Number::from).or_else(|| {
-                integer(&Value::Number(Number::from_f64(text.parse().ok()?)?))
-            })
+            text.parse::<i64>()
+                .ok()
+                .map(Number::from)
+                .or_else(|| integer(&Value::Number(Number::from_f64(text.parse().ok()?)?)))
         }
         Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
     }

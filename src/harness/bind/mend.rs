@@ -38,9 +38,8 @@ pub(crate) fn value(text: &str) -> Result<Value, Flaw> {
     if let Ok(value) = serde_json::from_str(text) {
         return Ok(value);
     }
-    serde_json::from_str(&mended(text)).map_err(|e| {
-        if e.is_eof() { Flaw::CutOff } else { Flaw::Bad(e.to_string()) }
-    })
+    serde_json::from_str(&mended(text))
+        .map_err(|e| if e.is_eof() { Flaw::CutOff } else { Flaw::Bad(e.to_string()) })
 }
 
 /// Strips a code fence that stands around the whole text.
@@ -109,7 +108,13 @@ mod tests {
 
     #[test]
     fn a_cut_is_never_mended() {
-        for text in ["{\"command\": \"rm -rf /tmp/x", "{\"command\": \"rm\"", "{\"a\": 1, ", "{\"a\"", "{\"a\": \"x\ny"] {
+        for text in [
+            "{\"command\": \"rm -rf /tmp/x",
+            "{\"command\": \"rm\"",
+            "{\"a\": 1, ",
+            "{\"a\"",
+            "{\"a\": \"x\ny",
+        ] {
             assert_eq!(object(text), Err(Flaw::CutOff), "{text}");
         }
         for text in ["[1]", "{\"a\" 1}", "ls", "{\"a\":1}{\"a\":2}"] {

@@ -20,7 +20,8 @@ pub(super) use back::unbind;
 
 /// What a tool can do, as [`Action::kind`] says it.
 pub(super) const KINDS: [&str; 13] = [
-    "shell", "job", "read", "write", "edit", "insert", "undo", "patch", "glob", "grep", "list", "todo", "submit",
+    "shell", "job", "read", "write", "edit", "insert", "undo", "patch", "glob", "grep", "list", "todo",
+    "submit",
 ];
 
 /// Why a call cannot be understood.
@@ -147,11 +148,11 @@ pub(super) fn fill(tool: &Tool, args: &Map<String, Value>) -> Result<Action, Fau
         let taken = |key: &str| key != name && tool.params.find(key).is_some();
         match coerce::given(args, name, taken) {
             Some(value) if !needed && is_blank(value, to) => {}
-            Some(value) => set(&mut action, to, &read(name, param, value)?, param)?,
+            Some(value) => set(&mut action, (name, to), &read(name, param, value)?, param)?,
             None => match &param.default {
-                Some(value) => put(&mut action, to, value.clone()),
-                None if needed => missing.push(name.to_owned()),
-                None => {}
+                Some(value) if !needed => put(&mut action, to, value.clone()),
+                Some(_) | None if needed => missing.push(name.to_owned()),
+                Some(_) | None => {}
             },
         }
     }
@@ -169,7 +170,11 @@ fn lifted(tool: &Tool, args: &Map<String, Value>) -> Map<String, Value> {
     let mut args = args.clone();
     if let Some((list, param)) = tool.params.iter().find(|(_, p)| !p.each.is_empty())
         && !args.contains_key(list)
-        && param.each.iter().filter(|(_, p)| p.required).all(|(name, _)| coerce::given(&args, name, |_| false).is_some())
+        && param
+            .each
+            .iter()
+            .filter(|(_, p)| p.required)
+            .all(|(name, _)| coerce::given(&args, name, |_| false).is_some())
     {
         let element = Value::Object(args.clone());
         args.insert(list.to_owned(), json!([element]));
@@ -177,10 +182,7 @@ fn lifted(tool: &Tool, args: &Map<String, Value>) -> Map<String, Value> {
     args
 }
 
-fn choice<'a>(
-    tool: &'a Tool,
-    args: &Map<String, Value>,
-) -> Result<(&'a str, Option<&'a Variant>), Fault> {
+fn choice<'a>(tool: &'a Tool, args: &Map<String, Value>) -> Result<(&'a str, Option<&'a Variant>), Fault> {
     let Some(pick) = &tool.pick else {
         return Ok((tool.does.as_deref().unwrap_or_default(), None));
     };
@@ -221,7 +223,8 @@ fn read(name: &str, param: &Param, value: &Value) -> Result<Value, Fault> {
         wanted,
         got: got.clone(),
     };
-    let read = coerce::coerce(value, param).ok_or_else(|| wrong(name, param.kind.name().to_owned(), value))?;
+    let read =
+        coerce::coerce(value, param).ok_or_else(|| wrong(name, param.kind.name().to_owned(), value))?;
     if !param.choices.is_empty() && !param.choices.iter().any(|c| read == **c) {
         return Err(wrong(name, format!("one of {}", param.choices.join(", ")), value));
     }
@@ -235,7 +238,11 @@ fn read(name: &str, param: &Param, value: &Value) -> Result<Value, Fault> {
 /// One element of a list, under the action's names.
 fn each(place: &str, params: &Ordered<Param>, element: &Value) -> Result<Value, Fault> {
     let Some(given) = element.as_object() else {
-        return Err(Fault::WrongType { param: place.to_owned(), wanted: "object".to_owned(), got: element.clone() });
+        return Err(Fault::WrongType {
+            param: place.to_owned(),
+            wanted: "object".to_owned(),
+            got: element.clone(),
+        });
     };
     let mut out = json!({});
     for (name, param) in params.iter() {
@@ -256,10 +263,10 @@ fn each(place: &str, params: &Ordered<Param>, element: &Value) -> Result<Value, 
 }
 
 /// Sets a field from a value in the surface's unit.
-fn set(action: &mut Value, to: &str, value: &Value, param: &Param) -> Result<(), Fault> {
+fn set(action: &mut Value, (name, to): (&str, &str), value: &Value, param: &Param) -> Result<(), Fault> {
     let negative = || Fault::WrongType {
-        param: to.to_owned(),
-        wanted: "number from 0 up".to_owned(),
+        param: name.to_owned(),
+        wanted: "a number from 0 up".to_owned(),
         got: value.clone(),
     };
     let whole = |factor: f64, plus: f64| {
@@ -272,20 +279,20 @@ fn set(action: &mut Value, to: &str, value: &Value, param: &Param) -> Result<(),
         Unit::Seconds => whole(1000.0, 0.0)?,
         Unit::Millis => whole(1.0, 0.0)?,
         Unit::FromZero => whole(1.0, 1.0)?,
-        Unit::Range => return range(action, value),
+        Unit::Range => return range(action, name, value),
     };
     put(action, to, value);
     Ok(())
 }
 
-fn range(action: &mut Value, value: &Value) -> Result<(), Fault> {
+fn range(action: &mut Value, name: &str, value: &Value) -> Result<(), Fault> {
     let ends: Vec<i64> = value.as_array().into_iter().flatten().filter_map(as_i64).collect();
     let (first, last) = match ends[..] {
         [first] => (first, -1),
         [first, last] if last == -1 || last >= first => (first, last),
         _ => {
             return Err(Fault::WrongType {
-                param: "view_range".to_owned(),
+                param: name.to_owned(),
                 wanted: "[first line, last line], -1 for the end".to_owned(),
                 got: value.clone(),
             });

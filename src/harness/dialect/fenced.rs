@@ -113,7 +113,8 @@ pub(super) fn blocks(text: &str, dialect: &Dialect) -> Vec<Block> {
                 open.push(depth);
                 (starts, inside) = (here, at);
                 let word = label.split_whitespace().next().unwrap_or_default();
-                wanted = dialect.labels.is_empty() || dialect.labels.iter().any(|l| l.eq_ignore_ascii_case(word));
+                wanted =
+                    dialect.labels.is_empty() || dialect.labels.iter().any(|l| l.eq_ignore_ascii_case(word));
             }
             Some(outer) if is_fence && label.is_empty() && depth >= *outer => {
                 open.pop();
@@ -135,7 +136,9 @@ pub(super) fn blocks(text: &str, dialect: &Dialect) -> Vec<Block> {
         found.extend(tagged(text, &outside, tag));
     }
     found.sort_by_key(|block| block.span);
-    found.iter_mut().for_each(|block| block.text = block.text.trim_matches(['\n', '\r']).trim_end().to_owned());
+    found
+        .iter_mut()
+        .for_each(|block| block.text = block.text.trim_matches(['\n', '\r']).trim_end().to_owned());
     found.retain(|block| !block.text.trim().is_empty());
     found
 }

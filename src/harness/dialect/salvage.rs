@@ -75,7 +75,8 @@ fn valid(kit: &Kit, calls: &[(String, Value)], span: (usize, usize)) -> Salvaged
         match bind::try_bind(kit, known, &args) {
             // As the wire would have brought it, so that it goes back as a call.
             Ok(_) => {
-                let args = mend::object(&args).map(|fields| Value::Object(fields).to_string()).unwrap_or(args);
+                let args =
+                    mend::object(&args).map(|fields| Value::Object(fields).to_string()).unwrap_or(args);
                 good.push((known.to_owned(), args, span));
             }
             Err(Fault::CutOff) => return Salvaged::CutOff,
@@ -100,7 +101,8 @@ fn as_call(value: &Value) -> Option<(String, Value)> {
         return as_call(inner);
     }
     let name = ["name", "tool", "tool_name", "function"].iter().find_map(|key| fields.get(*key)?.as_str())?;
-    let args = ["arguments", "parameters", "args", "input", "tool_input"].iter().find_map(|key| fields.get(*key))?;
+    let args =
+        ["arguments", "parameters", "args", "input", "tool_input"].iter().find_map(|key| fields.get(*key))?;
     (args.is_object() || args.is_string()).then(|| (name.to_owned(), args.clone()))
 }
 
@@ -116,7 +118,9 @@ fn as_calls(value: &Value) -> Option<Vec<(String, Value)>> {
 /// Whether a text that is no whole JSON begins like a call.
 fn begins_like_a_call(text: &str) -> bool {
     let plain: String = text.chars().filter(|c| !c.is_whitespace()).take(24).collect();
-    ["{\"name\":", "[{\"name\":", "{\"function\":", "{\"tool", "{\"arguments\":"].iter().any(|s| plain.starts_with(s))
+    ["{\"name\":", "[{\"name\":", "{\"function\":", "{\"tool", "{\"arguments\":"]
+        .iter()
+        .any(|s| plain.starts_with(s))
 }
 
 /// One or several JSON values that are calls, each a value of its own.
@@ -126,7 +130,8 @@ fn json_calls(text: &str) -> Option<Result<Vec<(String, Value)>, ()>> {
         Err(mend::Flaw::CutOff) => begins_like_a_call(text).then_some(Err(())),
         Err(mend::Flaw::Bad(_)) => {
             let text = mend::mended(text);
-            let values: Result<Vec<Value>, _> = serde_json::Deserializer::from_str(&text).into_iter().collect();
+            let values: Result<Vec<Value>, _> =
+                serde_json::Deserializer::from_str(&text).into_iter().collect();
             match values {
                 Ok(values) => values.iter().map(as_call).collect::<Option<Vec<_>>>().map(Ok),
                 Err(e) => (e.is_eof() && begins_like_a_call(&text)).then_some(Err(())),
@@ -286,7 +291,8 @@ fn shell(kit: &Kit, body: &str) -> Option<Raw> {
     let dialect = crate::harness::manifest::Dialect { labels, ..Default::default() };
     let blocks = fenced::blocks(body, &dialect);
     let [Block { text, span }] = &blocks[..] else { return None };
-    let action = Action::Shell { command: text.clone(), timeout: None, background: false, cwd: None, about: None };
+    let action =
+        Action::Shell { command: text.clone(), timeout: None, background: false, cwd: None, about: None };
     let (name, args) = bind::unbind(kit, &action)?;
     (body.trim() == body[span.0..span.1].trim()).then(|| Raw::Calls(vec![(name, Value::Object(args))], *span))
 }

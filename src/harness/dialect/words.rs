@@ -14,7 +14,8 @@ pub(crate) fn read(tool: &Tool, command: &str) -> Result<Map<String, Value>, Fau
     let mut args = Map::new();
     while let Some(word) = words.next() {
         let Some(flag) = word.strip_prefix("--").filter(|flag| !flag.is_empty()) else {
-            let place = places.next().ok_or_else(|| bad(format!("`{}` is one word too many", short(&word))))?;
+            let place =
+                places.next().ok_or_else(|| bad(format!("`{}` is one word too many", short(&word))))?;
             args.insert(place.clone(), json!(word));
             continue;
         };

@@ -29,7 +29,8 @@ pub(super) fn forgotten(items: &[Item], forget: Forget) -> HashSet<usize> {
         }
         if is_reply(item) {
             let next = items[at + 1..].iter().take_while(|item| !is_reply(item));
-            let corrected = |item: &Item| matches!(&item.body, Body::Note(n) if n.kind == NoteKind::Correction);
+            let corrected =
+                |item: &Item| matches!(&item.body, Body::Note(n) if n.kind == NoteKind::Correction);
             if !next.into_iter().any(corrected) {
                 out.extend(open.drain(..).flat_map(|(failed, note)| [failed, note]));
             }

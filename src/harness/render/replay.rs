@@ -157,7 +157,8 @@ impl<'a> Replay<'a> {
     /// The server's own id where it goes back to that server, else ours.
     fn id(&mut self, reply: &Reply, call: &ToolCall) -> String {
         let home = reply.origin.provider == self.view.model.provider;
-        let given = call.given.as_ref().filter(|id| home && !id.is_empty() && !self.ids.contains(*id)).cloned();
+        let given =
+            call.given.as_ref().filter(|id| home && !id.is_empty() && !self.ids.contains(*id)).cloned();
         let mut id = given.unwrap_or_else(|| call.id.0.clone());
         while !self.ids.insert(id.clone()) {
             id.push('x');
