@@ -66,6 +66,9 @@ impl Kit {
             files: Arc::new(own),
         };
         kit.check_tools()?;
+        if class.is_none() {
+            kit.check_names()?;
+        }
         kit.add_common(files)?;
         kit.add_inline()?;
         kit.add_files(&paths)?;
@@ -153,13 +156,20 @@ impl Kit {
                 )));
             }
         }
+        Ok(())
+    }
+
+    /// Tools that the manifest names. A class may drop one of them, and its reminder with it.
+    fn check_names(&self) -> Result<(), LoadError> {
         let bare = self.manifest.dialect.bare.iter();
         let since = self.manifest.reminder.iter().filter_map(|r| r.when.results_since.as_ref());
-        if let Some(name) = bare.chain(since).find(|name| self.tools.find(name).is_none()) {
-            let what = format!("names the tool `{name}`, which the harness does not have");
-            return Err(LoadError::broken(format!("{}/harness.toml", self.id), None, what));
+        match bare.chain(since).find(|name| self.tools.find(name).is_none()) {
+            Some(name) => {
+                let what = format!("names the tool `{name}`, which the harness does not have");
+                Err(LoadError::broken(format!("{}/harness.toml", self.id), None, what))
+            }
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Facts for a template in a session.

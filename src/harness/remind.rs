@@ -23,6 +23,9 @@ fn is_due(kit: &Kit, items: &[Item], when: &When, text: &str) -> bool {
     let reminded =
         |item: &Item| matches!(&item.body, Body::Note(n) if n.kind == NoteKind::Reminder && n.text == text);
     if let Some(tool) = &when.results_since {
+        if kit.tool(tool).is_none() {
+            return false;
+        }
         let since = items.iter().rev().take_while(|item| !reminded(item) && !calls(kit, item, tool));
         let results = since.filter(|item| matches!(item.body, Body::Result(_))).count();
         return results >= when.count.max(1) as usize;

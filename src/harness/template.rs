@@ -51,6 +51,11 @@ impl Texts {
         let mut env = Environment::new();
         env.set_undefined_behavior(UndefinedBehavior::SemiStrict);
         env.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
+        // The built-in filter writes `<` as `\u003c`, for web pages.
+        env.add_filter("tojson", |value: Value| {
+            let wrong = |e: serde_json::Error| Error::new(ErrorKind::BadSerialization, e.to_string());
+            serde_json::to_string(&value).map_err(wrong)
+        });
         Self { env }
     }
 

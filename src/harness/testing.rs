@@ -71,10 +71,12 @@ pub(super) fn reply(kit: &Kit, parts: Vec<Part>, stop: Stop) -> Reply {
 }
 
 pub(super) fn calls(reply: &Reply) -> Vec<&ToolCall> {
-    let call = |part| match part {
-        &Part::Call(ref call) => Some(call),
-        Part::Text { .. } | Part::Thinking { .. } | Part::Image(_) => None,
-    };
+    fn call(part: &Part) -> Option<&ToolCall> {
+        match part {
+            Part::Call(call) => Some(call),
+            Part::Text { .. } | Part::Thinking { .. } | Part::Image(_) => None,
+        }
+    }
     reply.parts.iter().filter_map(call).collect()
 }
 

@@ -1,1 +1,3 @@
-fn main() {}
+mod harness;
+mod harness_kit;
+mod harness_load;

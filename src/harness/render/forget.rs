@@ -5,12 +5,10 @@ use std::collections::HashSet;
 use crate::harness::manifest::Forget;
 use crate::model::{Body, Item, NoteKind};
 
-/// Places of the items that are not sent.
-pub(super) fn forgotten(items: &[Item], forget: Forget) -> HashSet<usize> {
+/// Places of the items that are not sent. What another surface was corrected for would only
+/// mislead on this one, so neither the attempt nor the correction is sent there.
+pub(super) fn forgotten(items: &[Item], forget: Forget, surface: u64) -> HashSet<usize> {
     let mut out = HashSet::new();
-    if forget == Forget::Nothing {
-        return out;
-    }
     let is_reply = |item: &Item| matches!(item.body, Body::Assistant(_));
     let mut reply: Option<usize> = None;
     // Attempts that no good reply has followed yet.
@@ -21,10 +19,12 @@ pub(super) fn forgotten(items: &[Item], forget: Forget) -> HashSet<usize> {
             && let Some(failed) = reply.take()
         {
             match forget {
+                _ if is_foreign(&items[failed], surface) => out.extend([failed, at]),
+                Forget::Nothing => {}
                 Forget::Reply => {
                     out.insert(failed);
                 }
-                Forget::Corrected | Forget::Nothing => open.push((failed, at)),
+                Forget::Corrected => open.push((failed, at)),
             }
         }
         if is_reply(item) {
@@ -42,4 +42,8 @@ pub(super) fn forgotten(items: &[Item], forget: Forget) -> HashSet<usize> {
         }
     }
     out
+}
+
+fn is_foreign(item: &Item, surface: u64) -> bool {
+    matches!(&item.body, Body::Assistant(reply) if reply.origin.surface != surface)
 }

@@ -102,7 +102,7 @@ impl History<'_> {
             let text = self.wrapped(&self.kit.say(&back), &mut first)?;
             thread.push(Role::User, vec![Piece::Text(text)]);
         }
-        let forgotten = forget::forgotten(items, self.kit.manifest.turn.forget);
+        let forgotten = forget::forgotten(items, self.kit.manifest.turn.forget, self.kit.surface);
         let mut replay = Replay::new(self.kit, self.view);
         for (at, item) in items.iter().enumerate().filter(|(at, _)| !forgotten.contains(at)) {
             match &item.body {

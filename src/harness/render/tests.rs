@@ -117,9 +117,16 @@ fn what_was_corrected_is_forgotten_as_the_manifest_says() {
     assert_eq!(before, ["Assistant: no block", "User: write a block"]);
     let after = lines(&rendered("swe-agent", &items)).join("\n");
     assert!(!after.contains("no block") && !after.contains("write a block"), "{after}");
-    let mini = lines(&rendered("mini-swe-agent", &items[..3])).join("\n");
+    let foreign = lines(&rendered("pi", &items[..3]));
+    assert_eq!(foreign, ["User: go"]);
+    let failed = |harness| {
+        let reply = said(harness, 2, vec![text("no block")], Stop::Done);
+        lines(&rendered(harness, &[user(1, "go"), reply, note(3, NoteKind::Correction, "write a block")]))
+            .join("\n")
+    };
+    let mini = failed("mini-swe-agent");
     assert!(!mini.contains("no block") && mini.contains("write a block"), "{mini}");
-    let pi = lines(&rendered("pi", &items[..3])).join("\n");
+    let pi = failed("pi");
     assert!(pi.contains("no block") && pi.contains("write a block"), "{pi}");
 }
 

@@ -20,7 +20,7 @@ impl Thread {
         let joins = self.merge && matches!(role, Role::User | Role::Assistant);
         match self.messages.last_mut() {
             Some(last) if joins && last.role == role && !last.pieces.iter().any(is_call) => {
-                join(last, pieces)
+                join(last, pieces);
             }
             _ => self.messages.push(Message { role, pieces }),
         }
