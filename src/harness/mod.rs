@@ -1,7 +1,7 @@
 //! The harness: how one family of models sees tack.
 //!
-//! A harness turns items into a [`Prompt`], the model's words back into [`Action`]s, and outcomes
-//! into what the model reads. It is pure: everything it may look at is in the [`View`]. Only here
+//! A harness turns items into a [`Prompt`], the model's words back into [`Action`](crate::model::Action)s, and
+//! outcomes into what the model reads. It is pure: everything it may look at is in the [`View`]. Only here
 //! are a tool's surface name and parameters known.
 
 mod bind;

@@ -1,6 +1,7 @@
 //! For tests of this module: built-in kits, models, replies, views.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 
 use super::kit::{Kit, Loaded};
 use super::load::Library;
@@ -10,8 +11,11 @@ use crate::model::{
     Stop, ToolCall, ToolResult, Usage, WireKind,
 };
 
-pub(super) fn loaded(id: &str) -> Loaded {
-    Library::new(Vec::new()).load(id).unwrap_or_else(|e| panic!("{e}"))
+/// A built-in harness, loaded once: property tests ask often.
+pub(super) fn loaded(id: &str) -> Arc<Loaded> {
+    static LOADED: Mutex<BTreeMap<String, Arc<Loaded>>> = Mutex::new(BTreeMap::new());
+    let load = || Arc::new(Library::new(Vec::new()).load(id).unwrap_or_else(|e| panic!("{e}")));
+    LOADED.lock().unwrap().entry(id.to_owned()).or_insert_with(load).clone()
 }
 
 pub(super) fn model(class: Class) -> Model {

@@ -84,13 +84,13 @@ async fn told(id: &str, name: &str, args: serde_json::Value, outcome: Outcome) -
 }
 
 fn read_call(session: &Session) -> ToolCall {
-    let calls = session.items.iter().filter_map(|item| match &item.body {
+    let mut calls = session.items.iter().rev().filter_map(|item| match &item.body {
         tack::model::Body::Assistant(reply) => {
             reply.parts.iter().find_map(|p| if let Part::Call(c) = p { Some(c.clone()) } else { None })
         }
         _ => None,
     });
-    calls.last().unwrap()
+    calls.next().expect("the session has a call")
 }
 
 #[tokio::test]

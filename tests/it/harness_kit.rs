@@ -188,6 +188,7 @@ fn thinking(text: &str) -> Part {
     Part::Thinking { text: text.to_owned(), field: Some("reasoning_content".to_owned()), seal: None }
 }
 
+#[allow(clippy::needless_pass_by_value)] // so that a script can write json! where it calls
 pub fn call(name: &str, args: Value) -> Part {
     let unread = Action::Unknown { name: name.to_owned(), why: String::new() };
     let (id, name, args) = (CallId(String::new()), name.to_owned(), args.to_string());
