@@ -1,1 +1,136 @@
-//! cli
+//! The command line: what can be called and with which flags. One file per subcommand.
+//!
+//! Everything here ends in an exit code; [`error`] is the one place where an error becomes words.
+
+mod args;
+mod demo;
+mod error;
+mod exec;
+mod harness;
+mod sandbox;
+mod sessions;
+mod setup;
+
+use std::ffi::OsString;
+
+use clap::{Parser, Subcommand};
+
+use args::{ExecFlags, SessionFlags};
+use error::CliError;
+
+/// A terminal coding agent whose harness is a folder of readable files.
+#[derive(Parser, Debug)]
+#[command(name = "tack", version, disable_help_subcommand = true, args_conflicts_with_subcommands = false)]
+struct Cli {
+    /// Run this one prompt without a screen; the same as `tack exec PROMPT`
+    #[arg(short = 'p', long = "print", value_name = "PROMPT", num_args = 0..=1, default_missing_value = "-")]
+    print: Option<String>,
+
+    /// Start an interactive session with this prompt
+    #[arg(value_name = "PROMPT")]
+    prompt: Option<String>,
+
+    #[command(flatten)]
+    session: SessionFlags,
+
+    #[command(flatten)]
+    exec: ExecFlags,
+
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    /// Run one prompt: the last message on stdout, everything else on stderr
+    Exec(Box<exec::Args>),
+    /// List, show, export or remove earlier sessions
+    Sessions(sessions::Args),
+    /// List or show harnesses
+    Harness(harness::Args),
+    /// Run one command in the sandbox, or see what the sandbox can hold here
+    Sandbox(sandbox::Args),
+    /// See a whole task done, by a recorded model in the real sandbox; needs no key
+    Demo(Box<demo::Args>),
+    // Named in the contract and not built yet: not in the help, one sentence when called.
+    #[command(hide = true)]
+    Resume(Later),
+    #[command(hide = true)]
+    Fork(Later),
+    #[command(hide = true)]
+    Models(Later),
+    #[command(hide = true)]
+    Providers(Later),
+    #[command(hide = true)]
+    Login(Later),
+    #[command(hide = true)]
+    Logout(Later),
+    #[command(hide = true)]
+    Acp(Later),
+    #[command(hide = true)]
+    Mcp(Later),
+    #[command(hide = true)]
+    McpServer(Later),
+    #[command(hide = true)]
+    Doctor(Later),
+    #[command(hide = true)]
+    Completions(Later),
+    #[command(hide = true)]
+    Update(Later),
+}
+
+/// Takes whatever follows, to say the same of it.
+#[derive(clap::Args, Debug)]
+struct Later {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+    rest: Vec<OsString>,
+}
+
+/// Parses the arguments, runs the command and gives the process's exit code.
+pub fn main(args: impl IntoIterator<Item = OsString>) -> i32 {
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(error) => return error::usage(&error),
+    };
+    match dispatch(cli) {
+        Ok(code) => code,
+        Err(error) => error::report(&error),
+    }
+}
+
+fn dispatch(cli: Cli) -> Result<i32, CliError> {
+    let Cli { print, prompt, session, exec, command } = cli;
+    match command {
+        None => match (print, prompt) {
+            (Some(dash), Some(prompt)) if dash == "-" => exec::run_prompt(Some(&prompt), &session, &exec),
+            (Some(_), Some(_)) => Err(CliError::usage("two prompts: give one")),
+            (Some(print), None) => exec::run_prompt(Some(&print), &session, &exec),
+            (None, _) => Err(CliError::usage("the interactive session is not built yet")
+                .hint("run one prompt with: tack -p \"PROMPT\"")),
+        },
+        Some(_) if print.is_some() => Err(CliError::usage("-p goes without a subcommand")),
+        Some(Command::Exec(args)) => exec::run(*args, session, exec),
+        Some(Command::Sessions(args)) => sessions::run(&args),
+        Some(Command::Harness(args)) => harness::run(&args, &session),
+        Some(Command::Sandbox(args)) => sandbox::run(args),
+        Some(Command::Demo(args)) => demo::run(*args, session, exec),
+        Some(Command::Resume(_)) => {
+            Err(later("resume").hint("go on in one-shot mode with: tack exec resume"))
+        }
+        Some(Command::Fork(_)) => Err(later("fork")),
+        Some(Command::Models(_)) => Err(later("models")),
+        Some(Command::Providers(_)) => Err(later("providers")),
+        Some(Command::Login(_)) => Err(later("login").hint("set the provider's key variable instead")),
+        Some(Command::Logout(_)) => Err(later("logout")),
+        Some(Command::Acp(_)) => Err(later("acp")),
+        Some(Command::Mcp(_)) => Err(later("mcp")),
+        Some(Command::McpServer(_)) => Err(later("mcp-server")),
+        Some(Command::Doctor(_)) => Err(later("doctor")),
+        Some(Command::Completions(_)) => Err(later("completions")),
+        Some(Command::Update(_)) => Err(later("update")),
+    }
+}
+
+fn later(command: &str) -> CliError {
+    CliError::usage(format!("`tack {command}` is not built yet"))
+}

@@ -1,1 +1,132 @@
-//! config
+//! Configuration: what the user set up, from files, environment and flags.
+//!
+//! Low to high: built in, user file, project file of a trusted folder, profile, environment, flags.
+//! Names are those of Codex where it has the concept, so that its users can bring their file along.
+//! Read from `agent` upwards only; below it, settings arrive as arguments. Never touches the
+//! process environment itself but in [`Env::of_process`].
+
+mod dirs;
+mod edit;
+mod env;
+mod keys;
+mod layers;
+mod load;
+mod model;
+mod provider;
+mod trust;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::Deserialize;
+
+pub use dirs::Dirs;
+pub use edit::{Change, apply};
+pub use env::Env;
+pub use layers::{Inputs, Loaded, Strictness, load};
+pub use load::{Override, Warning, Weight};
+pub use model::{Choice, choose};
+pub use provider::{known, resolve};
+
+use crate::model::{Prices, WireKind};
+use crate::sandbox::{GitAccess, Mode};
+
+/// Why the configuration cannot be used. The program ends with status 2.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct ConfigError {
+    /// What is wrong, and in which file.
+    pub message: String,
+    /// A second line: what to do.
+    pub hint: Option<String>,
+}
+
+impl ConfigError {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), hint: None }
+    }
+
+    pub(crate) fn hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
+    }
+}
+
+/// All settings, merged. None or empty: not set by anyone, so what is built in holds.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct Config {
+    pub model: Option<String>,
+    pub model_provider: Option<String>,
+    /// An id or `auto`; `auto` when absent.
+    pub harness: Option<String>,
+    pub model_reasoning_effort: Option<String>,
+    /// Tokens.
+    pub model_context_window: Option<u64>,
+    /// Tokens.
+    pub model_auto_compact_token_limit: Option<u64>,
+    pub approval_policy: Option<ApprovalPolicy>,
+    pub sandbox_mode: Option<Mode>,
+    pub openai_base_url: Option<String>,
+    pub check_for_update_on_startup: bool,
+    pub sandbox_workspace_write: WorkspaceWrite,
+    pub sandbox: SandboxKeys,
+    pub model_providers: BTreeMap<String, ProviderKeys>,
+    /// By `provider/model`.
+    pub prices: BTreeMap<String, Prices>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ApprovalPolicy {
+    Untrusted,
+    #[serde(alias = "on-failure")]
+    OnRequest,
+    Never,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct WorkspaceWrite {
+    pub network_access: bool,
+    /// Folders that may be written to besides the workspace, as written.
+    pub writable_roots: Vec<PathBuf>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct SandboxKeys {
+    pub git: GitAccess,
+    /// Paths hidden besides the usual ones; every layer adds to it.
+    pub hide: Vec<PathBuf>,
+    pub reveal: Vec<PathBuf>,
+    /// Names of variables that commands see besides the usual ones.
+    pub env_pass: Vec<String>,
+    pub launcher: Launcher,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Launcher {
+    #[default]
+    Builtin,
+    Bwrap,
+}
+
+/// A `[model_providers.<id>]` table: a provider of its own, or changes to a built-in one.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct ProviderKeys {
+    pub name: Option<String>,
+    pub base_url: Option<String>,
+    pub wire_api: Option<WireKind>,
+    pub env_key: Option<String>,
+    pub http_headers: BTreeMap<String, String>,
+    /// Header to the variable that holds its value.
+    pub env_http_headers: BTreeMap<String, String>,
+    pub query_params: BTreeMap<String, String>,
+    pub request_max_retries: Option<u64>,
+    pub stream_max_retries: Option<u64>,
+    pub stream_idle_timeout_ms: Option<u64>,
+    /// Further certificates to trust, a PEM file.
+    pub ca_certificate: Option<PathBuf>,
+}

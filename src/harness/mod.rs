@@ -1,15 +1,37 @@
 //! The harness: how one family of models sees tack.
 //!
-//! A harness turns items into a [`Prompt`], the model's words back into [`Action`]s, and outcomes
-//! into what the model reads. It is pure: everything it may look at is in the [`View`]. Only here
+//! A harness turns items into a [`Prompt`], the model's words back into [`Action`](crate::model::Action)s, and
+//! outcomes into what the model reads. It is pure: everything it may look at is in the [`View`]. Only here
 //! are a tool's surface name and parameters known.
+
+mod bind;
+mod dialect;
+mod files;
+mod kit;
+mod layers;
+mod load;
+mod manifest;
+mod remind;
+mod render;
+mod sample;
+mod saying;
+mod tell;
+mod template;
+mod tool;
+
+#[cfg(test)]
+mod testing;
+
+pub use load::{Library, Listing, LoadError};
+pub use sample::{Sample, model as sample_model, scene as sample_scene, tokens};
+pub use saying::Saying;
 
 use async_trait::async_trait;
 
 use crate::model::{BlobId, Item, Limits, Model, Outcome, Part, Reply, Scene, ToolCall, WireKind};
 use crate::wire::prompt::Prompt;
 
-/// Implemented by manifests ([`load`] makes them) and by outside programs.
+/// Implemented by manifests (a [`Library`] loads them) and by outside programs.
 ///
 /// The loop calls, in this order: [`notes`](Harness::notes) and [`prompt`](Harness::prompt) before
 /// a request, [`interpret`](Harness::interpret) after it, then for each call
@@ -22,8 +44,8 @@ pub trait Harness: Send + Sync {
     fn wires(&self) -> &[WireKind];
 
     /// Hash of what decides whether an earlier reply can be replayed as it was: the tools' names
-    /// and parameters and the dialect, not the texts.
-    fn surface(&self) -> u64;
+    /// and parameters and the dialect, not the texts. A class of models may see fewer tools.
+    fn surface(&self, model: &Model) -> u64;
 
     /// How the loop is to behave for a model of this class.
     fn rules(&self, model: &Model) -> Rules;
@@ -55,6 +77,9 @@ pub trait Harness: Send + Sync {
 
     /// Reminders that are due now. They are stored, so each is decided once.
     async fn notes(&self, view: &View<'_>) -> anyhow::Result<Vec<String>>;
+
+    /// The words for what the loop has to tell the model.
+    fn say(&self, saying: &Saying<'_>) -> String;
 }
 
 /// All that a harness may look at.

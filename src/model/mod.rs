@@ -10,6 +10,7 @@ mod item;
 mod outcome;
 mod profile;
 mod scene;
+mod title;
 mod usage;
 
 pub use action::{Action, Edit, JobOp, TodoItem, TodoStatus, WriteMode};

@@ -4,13 +4,38 @@
 //! what cannot be enforced is refused with a sentence that says what is missing. File tools go
 //! through the same policy by way of [`files`].
 
+#[cfg(unix)]
+mod census;
+mod denial;
+pub mod env;
 pub mod files;
+mod git;
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(unix)]
+mod none;
+mod policy;
+pub mod probe;
+#[cfg(unix)]
+mod process;
+mod scratch;
+mod secrets;
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
+
+pub use denial::denial_hint;
+pub use env::EnvWish;
+#[cfg(target_os = "linux")]
+pub use linux::{Linux, intercept};
+#[cfg(unix)]
+pub use none::Plain;
+pub use policy::{PolicyError, Settled, Wish};
+pub use probe::system;
+pub use scratch::Scratch;
 
 /// What is allowed. All paths are absolute and canonical; made once, before any command exists.
 /// Of two rules hide beats protect beats write beats read; of two of one kind the longer path wins.
@@ -24,6 +49,9 @@ pub struct Policy {
     pub protect: Vec<PathBuf>,
     /// Neither readable nor listable.
     pub hide: Vec<PathBuf>,
+    /// Files of git that must not appear: removed after each command, and the command fails.
+    #[serde(default)]
+    pub watch: Vec<PathBuf>,
     pub net: Net,
     pub git: GitAccess,
     /// The host folder that commands see as `/tmp`; one per session, removed at its end. File
@@ -89,12 +117,26 @@ pub trait Running: Send {
     fn pid(&self) -> u32;
     /// Reads more of the captured output; 0 at its end. Cancel-safe.
     async fn read(&mut self, buf: &mut [u8]) -> std::io::Result<usize>;
+    /// More output, or the exit of the command itself, whichever comes first. Once it has exited: its
+    /// exit, at once; what is left of the output is then for `read`, with a limit on the wait, as a
+    /// survivor may keep the pipe open. Cancel-safe.
+    async fn next(&mut self, buf: &mut [u8]) -> std::io::Result<Happened>;
     /// Waits for the command itself to exit, not for its output to end. Cancel-safe, and gives the
     /// same answer when called again.
     async fn wait(&mut self) -> std::io::Result<Exit>;
+    /// Sends a signal (a number of the platform's) to the command and what it started.
+    fn signal(&self, signal: i32);
     /// Ends the whole tree, survivors with it: SIGTERM, then SIGKILL after `grace`. Returns how many
     /// processes other than the command were still there, when that can be known.
     async fn end(&mut self, grace: std::time::Duration) -> Ended;
+}
+
+/// See [`Running::next`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Happened {
+    /// So many bytes were read.
+    Output(usize),
+    Exited(Exit),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,12 +196,4 @@ pub enum SandboxError {
 pub trait Sandbox: Send + Sync {
     fn tier(&self) -> Tier;
     async fn spawn(&self, policy: &Policy, cmd: &Cmd) -> Result<Box<dyn Running>, SandboxError>;
-}
-
-impl Policy {
-    /// What this policy says of `path` (absolute, canonical as far as it exists).
-    pub fn explain(&self, path: &Path, op: Op) -> Verdict {
-        let _ = (path, op);
-        Verdict::Allowed
-    }
 }

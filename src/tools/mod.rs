@@ -1,15 +1,50 @@
 //! Tools: running an [`Action`] under a policy and saying what came of it.
 //!
 //! One file per noun. Tools never see a surface name and never fail: what goes wrong is an
-//! [`Outcome`]. Paths are resolved here against the working folder, then opened through
-//! [`crate::sandbox::files`], so that file tools obey the same policy as commands.
+//! [`Outcome`]. Paths are resolved in [`path`] against the working folder, then opened through
+//! [`crate::sandbox::files`], so that file tools obey the same policy as commands. Every failure
+//! carries `data.error`, one word a result template can branch on.
+// A refusal is an outcome like any other and rare; a box around it would only be noise.
+#![allow(clippy::result_large_err)]
+
+mod change;
+mod clean;
+mod edit;
+mod grep;
+mod insert;
+mod jobs;
+mod list;
+mod nearest;
+mod output;
+mod patch;
+mod patch_text;
+mod path;
+mod read;
+mod seen;
+mod shell;
+mod spill;
+mod splice;
+mod submit;
+mod text;
+mod todo;
+mod undo;
+mod walk;
+mod words;
+mod write;
 
 use std::path::Path;
+use std::sync::Mutex;
+use std::time::Instant;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::model::{BlobId, Limits, Outcome};
+use crate::model::{Action, BlobId, Limits, Outcome, Seen, TodoItem};
 use crate::sandbox::{Policy, Sandbox};
+
+pub use jobs::Ended;
+pub use output::fit;
+pub use read::image_type;
+pub use shell::shell_name;
 
 /// What a tool may use. Borrowed for one call.
 pub struct ToolCx<'a> {
@@ -36,13 +71,93 @@ pub trait KeepBlob: Send + Sync {
 }
 
 /// What tools remember between calls of one session: which files the model has seen, what was
-/// changed, jobs that run, the task list.
+/// changed, jobs that run, the task list. Dropping it kills the jobs.
 #[derive(Default)]
-pub struct Toolbox {}
+pub struct Toolbox {
+    seen: Mutex<seen::Record>,
+    undo: Mutex<undo::History>,
+    todos: Mutex<Vec<TodoItem>>,
+    jobs: jobs::Jobs,
+}
 
 impl Toolbox {
-    pub async fn run(&self, action: &crate::model::Action, cx: &ToolCx<'_>) -> Outcome {
-        let _ = cx;
-        Outcome::failed(format!("{} is not built", action.kind()))
+    /// Runs one action. `took` of the outcome is set for every kind.
+    pub async fn run(&self, action: &Action, cx: &ToolCx<'_>) -> Outcome {
+        let start = Instant::now();
+        let mut outcome = match action {
+            Action::Shell { command, timeout, background, cwd, about: _ } => {
+                let ask = shell::Ask { command, timeout: *timeout, cwd: cwd.as_deref() };
+                match background {
+                    false => shell::run(&ask, cx).await,
+                    true => self.jobs.start(&ask, cx).await,
+                }
+            }
+            Action::Job { op, id } => self.jobs.act(*op, id, cx).await,
+            Action::Read { path, line, count } => {
+                read::run(self, cx, path, read::window(*line, *count)).await
+            }
+            Action::Write { path, text, mode } => write::run(self, cx, path, (text, *mode)),
+            Action::Edit { path, edits } => edit::run(self, cx, path, edits),
+            Action::Insert { path, line, text } => insert::run(self, cx, path, (*line, text)),
+            Action::Undo { path } => undo::run(self, cx, path),
+            Action::Patch { text } => patch::run(self, cx, text),
+            Action::Glob { pattern, path, limit } => {
+                walk::glob(cx, walk::Ask { pattern, path: path.as_deref(), limit: *limit }).await
+            }
+            Action::Grep { pattern, path, glob, limit, ignore_case } => {
+                let ask = grep::Ask {
+                    pattern,
+                    path: path.as_deref(),
+                    glob: glob.as_deref(),
+                    limit: *limit,
+                    ignore_case: *ignore_case,
+                };
+                grep::run(cx, ask).await
+            }
+            Action::List { path, ignore } => list::run(cx, path, ignore),
+            Action::Todo { items } => todo::run(self, items),
+            Action::Submit { text: _ } => submit::run(cx).await,
+            Action::Unknown { name: _, why } => failed("unknown", why.clone()),
+        };
+        outcome.took = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
+        outcome
     }
+
+    /// Takes up what earlier outcomes of a resumed session said the model had seen, oldest first.
+    pub fn restore<'a>(&self, seen: impl IntoIterator<Item = &'a Seen>) {
+        let mut record = lock(&self.seen);
+        for file in seen {
+            record.restore(file);
+        }
+    }
+
+    /// The task list as it was last set.
+    pub fn todos(&self) -> Vec<TodoItem> {
+        lock(&self.todos).clone()
+    }
+
+    /// Jobs that ended by themselves and were not told of yet; each is given once.
+    pub fn ended(&self) -> Vec<Ended> {
+        self.jobs.ended()
+    }
+
+    /// Ids of the jobs that still run.
+    pub fn running(&self) -> Vec<String> {
+        self.jobs.running()
+    }
+
+    /// Ends every job and waits until its processes are gone.
+    pub async fn stop_all(&self) {
+        self.jobs.stop_all().await;
+    }
+}
+
+/// A failure with the word templates branch on.
+fn failed(error: &str, text: impl Into<String>) -> Outcome {
+    Outcome { data: serde_json::json!({ "error": error }), ..Outcome::failed(text) }
+}
+
+/// A poisoned lock only means that another call panicked; what it guards is still whole.
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }

@@ -4,8 +4,15 @@
 //! it takes is a [`prompt::Prompt`], what it gives is an [`Answer`]. Encoding and decoding are pure
 //! and tested from recorded streams; only [`client`] does input and output.
 
+pub mod catalog;
+pub mod chat;
+pub mod client;
+pub mod fault;
+pub mod fold;
 pub mod prompt;
 pub mod provider;
+pub mod recorded;
+pub mod sse;
 
 use async_trait::async_trait;
 use serde_json::Value;
@@ -13,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::model::{Model, Stop, Usage, WireKind};
 use prompt::Prompt;
+use provider::Quirks;
 
 /// One wire API, as pure code.
 pub trait Wire: Send + Sync {
@@ -20,8 +28,19 @@ pub trait Wire: Send + Sync {
     /// Appended to the provider's base URL: `/chat/completions`.
     fn path(&self) -> &'static str;
     /// The request body.
-    fn encode(&self, prompt: &Prompt, model: &Model) -> Value;
+    fn encode(&self, prompt: &Prompt, model: &Model, quirks: &Quirks) -> Value;
     fn decoder(&self) -> Box<dyn Decoder>;
+}
+
+/// The code of one wire. Those that are not built yet are a sentence, not a panic.
+pub fn of(kind: WireKind) -> Result<&'static dyn Wire, Failure> {
+    match kind {
+        WireKind::Chat => Ok(&chat::Chat),
+        WireKind::Responses | WireKind::Messages => Err(Failure::Setup(format!(
+            "tack does not speak the {0} API yet: set wire_api = \"chat\" instead of \"{0}\"",
+            kind.name()
+        ))),
+    }
 }
 
 /// Turns one reply's events into deltas. Fed whole events, in order.
@@ -30,6 +49,8 @@ pub trait Decoder: Send {
     fn event(&mut self, name: &str, data: &str) -> Vec<Delta>;
     /// A whole reply that came as one JSON body although a stream was asked for, or was not.
     fn body(&mut self, body: &Value) -> Vec<Delta>;
+    /// How many events so far were not in this wire's form.
+    fn skipped(&self) -> usize;
 }
 
 /// A piece of a reply.
@@ -41,7 +62,8 @@ pub enum Delta {
         field: Option<String>,
         seal: Option<Value>,
     },
-    /// A call opens. `slot` is the decoder's own number for it, from 0 in order of appearance.
+    /// A call opens. `slot` is the decoder's own number for it, from 0 in order of appearance. A
+    /// slot that is open already goes on: `name` is added to its name, an id replaces its id.
     CallStart {
         slot: usize,
         id: Option<String>,

@@ -1,1 +1,30 @@
-fn main() {}
+//! Integration tests, one binary. Each module says what part of tack it looks at.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+#[cfg(target_os = "linux")]
+mod cell;
+mod config;
+mod deps;
+mod exec;
+mod exec_stop;
+mod exec_stream;
+mod harness;
+mod harness_kit;
+mod harness_load;
+mod kit;
+mod layers;
+#[cfg(target_os = "linux")]
+mod sandbox;
+mod server;
+mod store;
+mod tools_cell;
+mod tools_edit;
+mod tools_files;
+mod tools_find;
+mod tools_kit;
+mod tools_patch;
+mod tools_shell;
+mod wire;
+mod wire_client;
+mod wire_encode;

@@ -7,7 +7,14 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use super::Policy;
+use super::{Op, Policy, Verdict};
+
+#[cfg(target_os = "linux")]
+#[path = "linux.rs"]
+mod platform;
+#[cfg(not(target_os = "linux"))]
+#[path = "portable.rs"]
+mod platform;
 
 #[derive(Debug)]
 pub struct Opened {
@@ -52,57 +59,67 @@ pub enum FileError {
 
 /// Opens a regular file for reading. Never blocks on a FIFO.
 pub fn open(policy: &Policy, path: &Path) -> Result<Opened, FileError> {
-    let _ = policy;
-    let file = File::open(path).map_err(|e| fault(path, e))?;
-    Ok(Opened { file, real: path.canonicalize().map_err(|e| fault(path, e))? })
+    platform::open(policy, path)
 }
 
 /// Puts `bytes` in place of the file as a whole, or makes it and its missing folders. Atomic: a
 /// reader sees the old or the new content. Keeps the mode; follows a link to the file it names.
 pub fn replace(policy: &Policy, path: &Path, bytes: &[u8]) -> Result<Written, FileError> {
-    let _ = policy;
-    let created = !path.exists();
-    if let Some(parent) = path.parent() {
-        std::fs::create_dir_all(parent).map_err(|e| fault(parent, e))?;
-    }
-    std::fs::write(path, bytes).map_err(|e| fault(path, e))?;
-    Ok(Written { real: path.canonicalize().map_err(|e| fault(path, e))?, created })
+    platform::replace(policy, path, bytes)
 }
 
-/// Removes a file (not a folder). Returns where it really was.
+/// Removes a file or a link (not a folder). Returns where it really was.
 pub fn remove(policy: &Policy, path: &Path) -> Result<PathBuf, FileError> {
-    let _ = policy;
-    std::fs::remove_file(path).map_err(|e| fault(path, e))?;
-    Ok(path.to_path_buf())
+    platform::remove(policy, path)
 }
 
-/// One folder's entries, hidden ones left out, sorted by name.
+/// One folder's entries, those hidden by the policy left out, sorted by name.
 pub fn list(policy: &Policy, path: &Path) -> Result<(PathBuf, Vec<DirEntry>), FileError> {
-    let _ = policy;
-    let mut entries = Vec::new();
-    for entry in std::fs::read_dir(path).map_err(|e| fault(path, e))? {
-        let entry = entry.map_err(|e| fault(path, e))?;
-        let kind = match entry.file_type() {
-            Ok(t) if t.is_dir() => Kind::Dir,
-            Ok(t) if t.is_file() => Kind::File,
-            Ok(t) if t.is_symlink() => Kind::Link,
-            Ok(_) | Err(_) => Kind::Other,
-        };
-        entries.push(DirEntry { name: entry.file_name(), kind });
-    }
+    let (real, mut entries) = platform::list(policy, path)?;
+    entries.retain(|entry| policy.explain(&real.join(&entry.name), Op::Read) == Verdict::Allowed);
     entries.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok((path.to_path_buf(), entries))
+    Ok((real, entries))
 }
 
 /// Where an existing path really leads, if the policy lets it be read. For walks.
 pub fn resolve(policy: &Policy, path: &Path) -> Result<PathBuf, FileError> {
-    let _ = policy;
-    path.canonicalize().map_err(|e| fault(path, e))
+    let mut place = policy.host(path);
+    for _ in 0..MOST_TURNS {
+        let real = place.canonicalize().map_err(|e| fault(path, e))?;
+        let seen = policy.host(&real);
+        if seen == real {
+            return check(policy, &real, Op::Read).map(|()| real);
+        }
+        place = seen;
+    }
+    Err(looping(path))
 }
 
-fn fault(path: &Path, source: std::io::Error) -> FileError {
+/// Links followed by hand, and turns between `/tmp` and the folder behind it.
+const MOST_TURNS: usize = 40;
+
+fn check(policy: &Policy, real: &Path, op: Op) -> Result<(), FileError> {
+    match policy.explain(real, op) {
+        Verdict::Allowed => Ok(()),
+        Verdict::Denied(rule) => Err(FileError::Denied { path: real.to_path_buf(), rule }),
+    }
+}
+
+fn fault(path: &Path, source: impl Into<std::io::Error>) -> FileError {
+    let source = source.into();
     if source.kind() == std::io::ErrorKind::NotFound {
         return FileError::NotFound(path.to_path_buf());
     }
     FileError::Io { path: path.to_path_buf(), source }
 }
+
+fn wrong(path: &Path, what: &'static str) -> FileError {
+    FileError::WrongKind { path: path.to_path_buf(), what }
+}
+
+fn looping(path: &Path) -> FileError {
+    fault(path, std::io::Error::other("too many links"))
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests;

@@ -1,0 +1,142 @@
+//! Running a reply's calls: readers side by side, the rest in order, every one answered.
+
+use std::path::Path;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+
+use super::guard::Advice;
+use super::{Agent, End, Event};
+use crate::harness::{Rules, Saying, Submitted};
+use crate::model::{Body, NoteKind, Outcome, Part, Reply, ToolCall, ToolResult};
+use crate::sandbox::{Mode, Tier};
+use crate::store::unanswered;
+use crate::tools::ToolCx;
+
+/// How long a tool may take to wind up after the stopper was pulled.
+const WIND_UP: Duration = Duration::from_secs(3);
+
+impl Agent {
+    /// Runs them all. Some: the turn is over.
+    pub(super) async fn run_calls(&mut self, reply: &Reply) -> anyhow::Result<Option<End>> {
+        let calls: Vec<ToolCall> = reply
+            .parts
+            .iter()
+            .filter_map(|part| match part {
+                Part::Call(call) => Some(call.clone()),
+                _ => None,
+            })
+            .collect();
+        let rules = self.harness.rules(&self.model);
+        let spill = self.session.spill_dir();
+        let mut end = None;
+        for group in groups(&calls, rules.parallel) {
+            if end.is_some() || self.stopper.stopped() {
+                break;
+            }
+            for call in group {
+                self.out.send(Event::CallStarted(call.clone())).await;
+            }
+            let outcomes = join_all(group.iter().map(|call| self.run_one(call, &rules, &spill))).await;
+            for (call, outcome) in group.iter().zip(outcomes) {
+                end = self.answer(call, outcome).await?.or(end);
+            }
+        }
+        self.answer_open_calls().await?;
+        self.say_what_is_reduced().await;
+        if end.is_none() && self.stopper.stopped() {
+            end = Some(self.stopped().await);
+        }
+        Ok(end)
+    }
+
+    async fn run_one(&self, call: &ToolCall, rules: &Rules, spill: &Path) -> Outcome {
+        if rules.refuse_repeats && !call.action.only_reads() && self.guard.knows(call) {
+            return Outcome::refused(self.harness.say(&Saying::RepeatRefused));
+        }
+        let cx = ToolCx {
+            cwd: &self.policy.cwd,
+            policy: &self.policy,
+            sandbox: &*self.sandbox,
+            env: &self.env,
+            limits: self.harness.limits(call, &self.model),
+            shell_timeout: rules.shell_timeout,
+            shell_timeout_most: rules.shell_timeout_most,
+            needs_read: self.harness.needs_read(call),
+            spill,
+            blobs: &self.blobs,
+            cancel: self.stopper.token(),
+        };
+        let hang = async {
+            self.stopper.token().cancelled().await;
+            tokio::time::sleep(WIND_UP).await;
+        };
+        tokio::select! {
+            outcome = self.toolbox.run(&call.action, &cx) => outcome,
+            () = hang => Outcome::interrupted(String::new()),
+        }
+    }
+
+    /// Stores what came of a call and heeds it.
+    async fn answer(&mut self, call: &ToolCall, outcome: Outcome) -> anyhow::Result<Option<End>> {
+        let submitted = self.harness.submitted(call, &outcome, &self.view()).await?;
+        let shown = match &submitted {
+            Submitted::Review(shown) => shown.clone(),
+            Submitted::No | Submitted::Yes(_) => self.harness.tell(call, &outcome, &self.view()).await?,
+        };
+        let advice = self.guard.note(call, &outcome);
+        self.push(Body::Result(ToolResult { call: call.id.clone(), outcome, shown })).await;
+        if let Submitted::Yes(message) = submitted {
+            return Ok(Some(End::Completed { message: Some(message).filter(|text| !text.is_empty()) }));
+        }
+        match advice {
+            Advice::GoOn => Ok(None),
+            Advice::Tell(times) => {
+                self.pending_guard = Some(times);
+                Ok(None)
+            }
+            Advice::Stop(times) => {
+                let message = format!("{} made the same call {times} times in a row", self.model.name);
+                Ok(Some(self.limit(message).await))
+            }
+        }
+    }
+
+    /// Gives every call without a result one, so that the history is valid whatever happened:
+    /// the call was never started, or a crash or the stopper came between.
+    pub(super) async fn answer_open_calls(&mut self) -> anyhow::Result<()> {
+        let open: Vec<ToolCall> = unanswered(&self.items).into_iter().cloned().collect();
+        for call in open {
+            let outcome = Outcome::interrupted(String::new());
+            let shown = self.harness.tell(&call, &outcome, &self.view()).await?;
+            self.push(Body::Result(ToolResult { call: call.id, outcome, shown })).await;
+        }
+        if let Some(times) = self.pending_guard.take() {
+            let text = self.harness.say(&Saying::Repeat { times });
+            self.note(NoteKind::Guard, text).await;
+        }
+        Ok(())
+    }
+
+    /// Once the first command showed what the sandbox can hold here.
+    async fn say_what_is_reduced(&mut self) {
+        if self.told_reduced || self.policy.mode == Mode::DangerFullAccess {
+            return;
+        }
+        let reduced = match self.sandbox.tier() {
+            Tier::Landlock => "sandbox: reduced (no namespaces)",
+            Tier::Namespaces | Tier::Seatbelt | Tier::WindowsToken | Tier::None => return,
+        };
+        self.told_reduced = true;
+        self.out.send(Event::Warning(reduced.to_owned())).await;
+        self.note(NoteKind::Fact, reduced.to_owned()).await;
+    }
+}
+
+/// Neighbours that only read form a group; every other call stands alone.
+fn groups(calls: &[ToolCall], parallel: bool) -> Vec<&[ToolCall]> {
+    if !parallel {
+        return calls.chunks(1).collect();
+    }
+    calls.chunk_by(|a, b| a.action.only_reads() && b.action.only_reads()).collect()
+}

@@ -1,0 +1,178 @@
+//! Compaction: when the context nears the window's end, a summary takes the place of the history.
+//!
+//! It stops when it does not help: a summary that leaves no more room than before ends the turn
+//! with a sentence, instead of asking for summaries of summaries.
+
+use tokio_util::sync::CancellationToken;
+
+use super::{Agent, End, Event};
+use crate::harness::Saying;
+use crate::model::{Body, Item, Note, NoteKind, Part, Summary};
+use crate::wire::{AnswerPart, Failure};
+
+/// Share of the window, in percent, at which the history is compacted when nothing else is set.
+const FULL: u64 = 80;
+/// Bytes of each result that the summary request keeps, by how often it was too long already.
+const RESULT_BYTES: [usize; 3] = [4_000, 400, 0];
+
+impl Agent {
+    /// Compacts if the next request would come near the window's end. Some: the turn is over.
+    pub(super) async fn make_room(&mut self) -> anyhow::Result<Option<End>> {
+        let Some(most) = self.room() else { return Ok(None) };
+        let size = self.estimate();
+        if size < most || !self.has_history() {
+            return Ok(None);
+        }
+        self.compact(&format!("the context is nearly full: about {size} of {most} tokens")).await
+    }
+
+    /// Tokens the context may grow to; None when nothing is known.
+    fn room(&self) -> Option<u64> {
+        let by_window = self.model.window.map(|window| window * FULL / 100);
+        match (self.bounds.compact_at, by_window) {
+            (Some(set), Some(window)) => Some(set.min(window)),
+            (set, window) => set.or(window),
+        }
+    }
+
+    /// About how many tokens the next request has: what the server counted last, and a quarter of
+    /// the bytes that came since.
+    fn estimate(&self) -> u64 {
+        let mut since = 0;
+        for item in self.items.iter().rev() {
+            match &item.body {
+                Body::Assistant(reply) if reply.usage.input > 0 => {
+                    return reply.usage.input + reply.usage.output + since / 4;
+                }
+                Body::Summary(summary) => return (since + summary.text.len() as u64) / 4,
+                body => since += bytes(body),
+            }
+        }
+        since / 4
+    }
+
+    /// Whether there is anything to summarise but the prompt itself.
+    fn has_history(&self) -> bool {
+        let live = self.items.iter().rev().take_while(|item| !matches!(item.body, Body::Summary(_)));
+        live.filter(|item| matches!(item.body, Body::Assistant(_))).count() > 0
+    }
+
+    /// Puts a summary in place of the history. Some: it could not be done, and the turn is over.
+    pub(super) async fn compact(&mut self, why: &str) -> anyhow::Result<Option<End>> {
+        if !self.has_history() {
+            let message = format!("{why}; the prompt alone does not fit {}", self.model.name);
+            return Ok(Some(self.fail(message).await));
+        }
+        self.out.send(Event::Waiting(format!("{why}; summarising the conversation"))).await;
+        let before = self.estimate();
+        let summary = match self.summarise().await? {
+            Ok(summary) => summary,
+            Err(Failure::Cancelled) => return Ok(Some(self.stopped().await)),
+            Err(failure) => return Ok(Some(self.fail(format!("{why}; no summary: {failure}")).await)),
+        };
+        let request = self.last_request();
+        let summary = format!("{summary}\n\n{request}");
+        let text = self.harness.say(&Saying::SummaryBack { summary: &summary });
+        let Some(last) = self.items.last().map(|item| item.id) else { return Ok(None) };
+        self.push(Body::Summary(Summary { text, upto: last })).await;
+        let scene = self.scene.clone();
+        self.push(Body::Scene(Box::new(scene))).await;
+        if self.estimate() >= before {
+            let message = format!("{why}; a summary did not make it smaller: start a new session");
+            return Ok(Some(self.fail(message).await));
+        }
+        Ok(None)
+    }
+
+    /// Asks the model for the summary, with ever less of the old results if it does not fit.
+    async fn summarise(&mut self) -> anyhow::Result<Result<String, Failure>> {
+        let mut last = Failure::Cancelled;
+        for keep in RESULT_BYTES {
+            let mut items = shortened(&self.items, keep);
+            let text = self.harness.say(&Saying::Compact);
+            let note = Note { kind: NoteKind::Fact, text, harness: None };
+            items.push(Item {
+                id: self.next_id(),
+                turn: self.turn,
+                at: jiff::Timestamp::now(),
+                body: Body::Note(note),
+            });
+            let view = crate::harness::View { items: &items, ..self.view() };
+            let mut prompt = self.harness.prompt(&view).await?;
+            prompt.tools.clear();
+            let cancel: CancellationToken = self.stopper.token().clone();
+            let answer = self.client.ask(&self.model, &prompt, &mut |_| {}, &cancel).await;
+            match answer {
+                Ok(answer) => {
+                    self.count(answer.usage);
+                    let text = text_of(&answer.parts);
+                    if text.is_empty() {
+                        let message = "the model gave no summary".to_owned();
+                        return Ok(Err(Failure::Failed { message, partial: String::new() }));
+                    }
+                    return Ok(Ok(text));
+                }
+                Err(failure @ Failure::TooLong { .. }) => last = failure,
+                Err(failure) => return Ok(Err(failure)),
+            }
+        }
+        Ok(Err(last))
+    }
+
+    /// What the person asked for last, word for word.
+    fn last_request(&self) -> String {
+        let said = self.items.iter().rev().find_map(|item| match &item.body {
+            Body::User(said) => Some(said.text.clone()),
+            _ => None,
+        });
+        said.unwrap_or_default()
+    }
+}
+
+fn text_of(parts: &[AnswerPart]) -> String {
+    let texts: Vec<&str> = parts
+        .iter()
+        .filter_map(|part| match part {
+            AnswerPart::Text(text) => Some(text.as_str()),
+            AnswerPart::Thinking { .. } | AnswerPart::Call { .. } => None,
+        })
+        .collect();
+    texts.concat().trim().to_owned()
+}
+
+/// The same items with each result cut to so many bytes.
+fn shortened(items: &[Item], keep: usize) -> Vec<Item> {
+    let mut items = items.to_vec();
+    for item in &mut items {
+        let Body::Result(result) = &mut item.body else { continue };
+        for part in &mut result.shown {
+            if let Part::Text { text } = part
+                && text.len() > keep
+            {
+                let end = (0..=keep).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+                text.truncate(end);
+                text.push('…');
+            }
+        }
+    }
+    items
+}
+
+fn bytes(body: &Body) -> u64 {
+    let part = |part: &Part| match part {
+        Part::Text { text } | Part::Thinking { text, .. } => text.len(),
+        Part::Call(call) => call.name.len() + call.args.len(),
+        // What an image costs differs by model; this is the order of it.
+        Part::Image(_) => 4_000,
+    };
+    let bytes = match body {
+        Body::User(said) => said.text.len() + 4_000 * said.images.len(),
+        Body::Note(note) => note.text.len(),
+        Body::Assistant(reply) => reply.parts.iter().map(part).sum(),
+        Body::Result(result) => result.shown.iter().map(part).sum(),
+        Body::Scene(scene) => scene.instructions.iter().map(|one| one.text.len()).sum::<usize>() + 4_000,
+        Body::Summary(summary) => summary.text.len(),
+        Body::Mark(_) => 0,
+    };
+    bytes as u64
+}

@@ -1,0 +1,164 @@
+//! The loop guard: sees a model going in circles.
+//!
+//! The same call with the same result three times gets a note, five times ends the turn. A call
+//! counts as repeated only while nothing can have changed between: a file change, or a command that
+//! was not run before, starts the count afresh. So running the tests again after each edit is fine
+//! however often they fail alike, and `a b a b a b` is caught as surely as `a a a`.
+
+use std::collections::HashMap;
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
+
+use crate::model::{Action, Outcome, State, ToolCall};
+
+/// Identical calls before the model is told.
+pub const TELL_AT: u32 = 3;
+/// Identical calls before the turn is ended.
+pub const STOP_AT: u32 = 5;
+
+#[derive(Default)]
+pub struct Guard {
+    seen: HashMap<u64, Seen>,
+}
+
+struct Seen {
+    result: u64,
+    times: u32,
+}
+
+/// What to do about the call that just ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Advice {
+    GoOn,
+    /// This many times now.
+    Tell(u32),
+    Stop(u32),
+}
+
+impl Guard {
+    /// Whether this very call was made before with nothing changed since.
+    pub fn knows(&self, call: &ToolCall) -> bool {
+        self.seen.get(&signature(call)).is_some_and(|seen| seen.times > 0)
+    }
+
+    /// Counts a call that ended.
+    pub fn note(&mut self, call: &ToolCall, outcome: &Outcome) -> Advice {
+        let signature = signature(call);
+        if may_have_changed(&call.action, outcome, self.seen.contains_key(&signature)) {
+            self.seen.values_mut().for_each(|seen| seen.times = 0);
+        }
+        let result = hash(&(outcome.state as u8, &outcome.text, outcome.exit));
+        let seen = self.seen.entry(signature).or_insert(Seen { result, times: 0 });
+        if seen.result != result {
+            *seen = Seen { result, times: 0 };
+        }
+        seen.times += 1;
+        match seen.times {
+            times if times >= STOP_AT => Advice::Stop(times),
+            times if times >= TELL_AT => Advice::Tell(times),
+            _ => Advice::GoOn,
+        }
+    }
+}
+
+fn may_have_changed(action: &Action, outcome: &Outcome, known: bool) -> bool {
+    match action {
+        Action::Write { .. }
+        | Action::Edit { .. }
+        | Action::Insert { .. }
+        | Action::Undo { .. }
+        | Action::Patch { .. } => outcome.state == State::Ok && !known,
+        Action::Shell { .. } => !known,
+        Action::Job { .. }
+        | Action::Read { .. }
+        | Action::Glob { .. }
+        | Action::Grep { .. }
+        | Action::List { .. }
+        | Action::Todo { .. }
+        | Action::Submit { .. }
+        | Action::Unknown { .. } => false,
+    }
+}
+
+fn signature(call: &ToolCall) -> u64 {
+    hash(&(&call.name, &call.args))
+}
+
+fn hash(value: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{CallId, ItemId};
+
+    fn call(action: Action) -> ToolCall {
+        ToolCall {
+            id: CallId::of(ItemId(1), 0),
+            given: None,
+            name: action.kind().into(),
+            args: serde_json::to_string(&action).unwrap(),
+            action,
+            span: None,
+            recovered: false,
+        }
+    }
+
+    fn shell(command: &str) -> ToolCall {
+        call(Action::Shell {
+            command: command.into(),
+            timeout: None,
+            background: false,
+            cwd: None,
+            about: None,
+        })
+    }
+
+    fn write(text: &str) -> ToolCall {
+        call(Action::Write { path: "a".into(), text: text.into(), mode: Default::default() })
+    }
+
+    fn run(guard: &mut Guard, calls: &[ToolCall]) -> Vec<Advice> {
+        calls.iter().map(|call| guard.note(call, &Outcome::ok("same"))).collect()
+    }
+
+    #[test]
+    fn the_third_repeat_is_told_and_the_fifth_stops() {
+        let same: Vec<_> = (0..5).map(|_| shell("ls")).collect();
+        let advice = run(&mut Guard::default(), &same);
+        assert_eq!(advice, [Advice::GoOn, Advice::GoOn, Advice::Tell(3), Advice::Tell(4), Advice::Stop(5)]);
+    }
+
+    #[test]
+    fn two_calls_in_turns_are_a_circle_too() {
+        let circle: Vec<_> = (0..10).map(|n| shell(["ls", "pwd"][n % 2])).collect();
+        let advice = run(&mut Guard::default(), &circle);
+        assert!(advice.contains(&Advice::Stop(5)), "{advice:?}");
+    }
+
+    #[test]
+    fn the_same_write_again_and_again_is_a_circle() {
+        let advice = run(&mut Guard::default(), &vec![write("x"); 5]);
+        assert_eq!(advice.last(), Some(&Advice::Stop(5)));
+    }
+
+    #[test]
+    fn a_check_between_different_edits_is_not_a_circle() {
+        let mut guard = Guard::default();
+        for n in 0..10 {
+            let advice = run(&mut guard, &[write(&n.to_string()), shell("make test")]);
+            assert_eq!(advice, [Advice::GoOn, Advice::GoOn]);
+        }
+    }
+
+    #[test]
+    fn another_result_starts_the_count_again() {
+        let mut guard = Guard::default();
+        for n in 0..20 {
+            assert_eq!(guard.note(&shell("date"), &Outcome::ok(n.to_string())), Advice::GoOn);
+        }
+    }
+}

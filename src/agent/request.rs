@@ -1,0 +1,138 @@
+//! One model request: prompt out, reply in, and what to do when there is none.
+
+use super::{Agent, End, Event};
+use crate::model::{Action, Body, CallId, Origin, Part, Reply, Stop, ToolCall, Usage};
+use crate::wire::{Answer, AnswerPart, Failure, Progress};
+
+impl Agent {
+    /// Asks for the next reply. The inner error is the turn's end.
+    pub(super) async fn ask(&mut self) -> anyhow::Result<Result<Reply, End>> {
+        let mut compacted = false;
+        loop {
+            let (answer, heard) = self.request().await?;
+            let failure = match answer {
+                Ok(answer) => return Ok(Ok(self.reply(answer))),
+                Err(failure) => failure,
+            };
+            match failure {
+                Failure::Cancelled => return Ok(Err(self.interrupted_reply(heard).await)),
+                Failure::NoImages(message) if !self.drop_images && self.has_images() => {
+                    self.drop_images = true;
+                    self.out
+                        .send(Event::Warning(format!("{message}; images are left out of what is sent")))
+                        .await;
+                }
+                Failure::TooLong { message, window } => {
+                    if let Some(window) = window {
+                        self.model.window = Some(window);
+                    }
+                    if compacted {
+                        return Ok(Err(self.fail(message).await));
+                    }
+                    compacted = true;
+                    if let Some(end) = self.compact(&message).await? {
+                        return Ok(Err(end));
+                    }
+                }
+                Failure::Failed { message, partial } => {
+                    if !partial.is_empty() {
+                        let reply = self.partial_reply(partial, Stop::Broken);
+                        self.push(Body::Assistant(reply)).await;
+                    }
+                    return Ok(Err(self.fail(message).await));
+                }
+                Failure::NoImages(message)
+                | Failure::NoTools(message)
+                | Failure::Setup(message)
+                | Failure::Limited { message, .. } => return Ok(Err(self.fail(message).await)),
+            }
+        }
+    }
+
+    /// Sends one request and passes on what is heard meanwhile. Also gives the text heard.
+    async fn request(&mut self) -> anyhow::Result<(Result<Answer, Failure>, String)> {
+        let prompt = self.harness.prompt(&self.view()).await?;
+        let mut heard = String::new();
+        let client = self.client.clone();
+        let out = &mut self.out;
+        let mut hear = |progress: Progress| match progress {
+            Progress::Text(text) => {
+                heard.push_str(&text);
+                out.post(Event::Text(text));
+            }
+            Progress::Thinking(text) => out.post(Event::Thinking(text)),
+            Progress::Call(_) => {}
+            Progress::Again { attempt, of, wait_ms, why } => {
+                heard.clear();
+                out.post(Event::Again { attempt, of, wait_ms, why });
+            }
+            Progress::Waiting(what) => out.post(Event::Waiting(what)),
+        };
+        let answer = client.ask(&self.model, &prompt, &mut hear, self.stopper.token()).await;
+        self.out.flush().await;
+        if let Ok(answer) = &answer {
+            self.count(answer.usage);
+        }
+        Ok((answer, heard))
+    }
+
+    pub(super) fn count(&mut self, usage: Usage) {
+        self.usage += usage;
+        if let (Some(cost), Some(prices)) = (&mut self.cost, &self.model.prices) {
+            *cost += prices.cost(&usage);
+        }
+    }
+
+    fn reply(&self, answer: Answer) -> Reply {
+        let item = self.next_id();
+        let mut given_here = Vec::new();
+        let mut calls = 0;
+        let parts = answer.parts.into_iter().map(|part| match part {
+            AnswerPart::Text(text) => Part::Text { text },
+            AnswerPart::Thinking { text, field, seal } => Part::Thinking { text, field, seal },
+            AnswerPart::Call { id, name, args } => {
+                let fresh =
+                    |id: &String| !id.is_empty() && !self.given.contains(id) && !given_here.contains(id);
+                let given = id.filter(fresh);
+                given_here.extend(given.clone());
+                calls += 1;
+                let action = Action::Unknown { name: name.clone(), why: String::new() };
+                let id = CallId::of(item, calls - 1);
+                Part::Call(ToolCall { id, given, name, args, action, span: None, recovered: false })
+            }
+        });
+        Reply { parts: parts.collect(), origin: self.origin(), usage: answer.usage, stop: answer.stop }
+    }
+
+    fn origin(&self) -> Origin {
+        Origin {
+            provider: self.model.provider.clone(),
+            model: self.model.name.clone(),
+            wire: self.model.wire,
+            harness: self.harness.id().to_owned(),
+            surface: self.harness.surface(&self.model),
+        }
+    }
+
+    fn partial_reply(&self, text: String, stop: Stop) -> Reply {
+        let usage = Usage::default();
+        Reply { origin: self.origin(), parts: vec![Part::Text { text }], usage, stop }
+    }
+
+    /// Keeps what had been heard when the stopper was pulled, and ends the turn.
+    async fn interrupted_reply(&mut self, heard: String) -> End {
+        if !heard.trim().is_empty() {
+            let reply = self.partial_reply(heard, Stop::Interrupted);
+            self.push(Body::Assistant(reply)).await;
+        }
+        self.stopped().await
+    }
+
+    fn has_images(&self) -> bool {
+        self.items.iter().any(|item| match &item.body {
+            Body::User(said) => !said.images.is_empty(),
+            Body::Result(result) => result.shown.iter().any(|part| matches!(part, Part::Image(_))),
+            Body::Note(_) | Body::Assistant(_) | Body::Scene(_) | Body::Summary(_) | Body::Mark(_) => false,
+        })
+    }
+}

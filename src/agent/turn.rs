@@ -1,0 +1,189 @@
+//! The loop: from one prompt to the end of its turn.
+
+use tokio::task::JoinHandle;
+
+use super::{Agent, End, Event, Why};
+use crate::harness::{Saying, Verdict};
+use crate::model::{Body, Mark, Note, NoteKind, Said, Stop};
+
+/// Steps before the end at which the model is told.
+const LAST_STEPS: u32 = 3;
+
+impl Agent {
+    /// Runs one prompt to its end. Whatever happens, the history it leaves is valid.
+    pub async fn turn(&mut self, said: Said) -> End {
+        let end = match self.run(said).await {
+            Ok(end) => end,
+            Err(error) => self.fail(format!("{error:#}")).await,
+        };
+        if let End::Completed { .. } = end {
+            self.push(Body::Mark(Mark::Completed { usage: self.usage })).await;
+        }
+        self.settle().await;
+        if !self.session.recording() {
+            self.out.send(Event::NotRecorded).await;
+        }
+        self.out.send(Event::TurnEnded { end: end.clone(), usage: self.usage, cost: self.cost }).await;
+        end
+    }
+
+    async fn run(&mut self, said: Said) -> anyhow::Result<End> {
+        self.turn += 1;
+        self.guard = super::Guard::default();
+        self.out.send(Event::TurnStarted).await;
+        self.push(Body::User(said)).await;
+        // The prompt has to be on disk before anything is done about it, not before it is asked.
+        let mut settling = Some(self.settling());
+        let rules = self.harness.rules(&self.model);
+        let most_steps = [self.bounds.steps, rules.steps].into_iter().flatten().min();
+        let mut steps = 0;
+        let mut corrections = 0;
+        loop {
+            if let Some(end) = self.over(steps, most_steps).await {
+                return Ok(end);
+            }
+            self.due_notes(most_steps.map(|most| most - steps)).await?;
+            if let Some(end) = self.make_room().await? {
+                return Ok(end);
+            }
+            let mut reply = match self.ask().await? {
+                Ok(reply) => reply,
+                Err(end) => return Ok(end),
+            };
+            steps += 1;
+            let verdict = self.harness.interpret(&mut reply, &self.view()).await?;
+            self.push(Body::Assistant(reply.clone())).await;
+            if let Some(settling) = settling.take() {
+                self.settled(settling).await;
+            }
+            match verdict {
+                Verdict::Calls => {
+                    corrections = 0;
+                    if let Some(end) = self.run_calls(&reply).await? {
+                        return Ok(end);
+                    }
+                }
+                Verdict::Retry(correction) => {
+                    self.answer_open_calls().await?;
+                    corrections += 1;
+                    if corrections > rules.retries {
+                        let times = match corrections {
+                            1 => "once".to_owned(),
+                            times => format!("{times} times in a row"),
+                        };
+                        return Ok(self.fail(self.unreadable(&times)).await);
+                    }
+                    self.note(NoteKind::Correction, correction).await;
+                }
+                Verdict::Done => {
+                    let said = reply.said();
+                    if said.is_empty() && reply.stop == Stop::Refused {
+                        return Ok(self.fail("the model refused to answer".to_owned()).await);
+                    }
+                    return Ok(End::Completed { message: Some(said).filter(|said| !said.is_empty()) });
+                }
+            }
+        }
+    }
+
+    fn unreadable(&self, times: &str) -> String {
+        format!(
+            "{} answered {times} in a form that harness {} cannot read; try another with --harness",
+            self.model.name,
+            self.harness.id()
+        )
+    }
+
+    /// Whether the turn has to end before another request.
+    async fn over(&mut self, steps: u32, most_steps: Option<u32>) -> Option<End> {
+        if self.stopper.stopped() {
+            return Some(self.stopped().await);
+        }
+        if let Some(most) = most_steps
+            && steps >= most
+        {
+            return Some(self.limit(format!("the limit of {most} model requests (--max-turns)")).await);
+        }
+        if let (Some(most), Some(spent)) = (self.bounds.cost, self.cost)
+            && spent >= most
+        {
+            return Some(self.limit(format!("${spent:.4} spent of ${most:.2} (--max-cost)")).await);
+        }
+        None
+    }
+
+    /// Stores whatever the model is to be told before the next request.
+    async fn due_notes(&mut self, steps_left: Option<u32>) -> anyhow::Result<()> {
+        for ended in self.toolbox.ended() {
+            let text = self.harness.say(&Saying::JobEnded {
+                id: &ended.id,
+                command: &ended.command,
+                exit: ended.exit,
+                tail: &ended.tail,
+            });
+            self.note(NoteKind::Job, text).await;
+        }
+        if steps_left == Some(LAST_STEPS) {
+            let text = self.harness.say(&Saying::StepsLeft { left: LAST_STEPS });
+            self.note(NoteKind::Guard, text).await;
+        }
+        for text in self.harness.notes(&self.view()).await? {
+            let harness = Some(self.harness.id().to_owned());
+            self.push(Body::Note(Note { kind: NoteKind::Reminder, text, harness })).await;
+        }
+        Ok(())
+    }
+
+    pub(super) async fn note(&mut self, kind: NoteKind, text: String) {
+        self.push(Body::Note(Note { kind, text, harness: None })).await;
+    }
+
+    pub(super) async fn fail(&mut self, message: String) -> End {
+        self.push(Body::Mark(Mark::Failed { message: message.clone() })).await;
+        End::Failed { message }
+    }
+
+    pub(super) async fn limit(&mut self, message: String) -> End {
+        self.push(Body::Mark(Mark::Limit { message: message.clone() })).await;
+        End::Limit { message }
+    }
+
+    /// The end of a turn whose stopper was pulled.
+    pub(super) async fn stopped(&mut self) -> End {
+        match self.stopper.why().cloned() {
+            Some(Why::Time(seconds)) => {
+                self.limit(format!("the time limit of {seconds} s (--timeout)")).await
+            }
+            Some(Why::Person | Why::Signal(_) | Why::OutputClosed) | None => {
+                self.push(Body::Mark(Mark::Interrupted)).await;
+                End::Interrupted
+            }
+            Some(Why::OutputFailed(error)) => {
+                self.fail(format!("the output cannot be written: {error}")).await
+            }
+        }
+    }
+
+    /// Starts to bring what was appended onto the disk.
+    fn settling(&self) -> JoinHandle<std::io::Result<()>> {
+        tokio::task::spawn_blocking(self.session.settle())
+    }
+
+    async fn settled(&mut self, settling: JoinHandle<std::io::Result<()>>) {
+        let trouble = match settling.await {
+            Ok(Ok(())) => return,
+            Ok(Err(error)) => error.to_string(),
+            Err(error) => error.to_string(),
+        };
+        if !self.told_unrecorded {
+            self.told_unrecorded = true;
+            self.out.send(Event::NotRecorded).await;
+            self.out.send(Event::Warning(format!("the session is not being recorded: {trouble}"))).await;
+        }
+    }
+
+    async fn settle(&mut self) {
+        let settling = self.settling();
+        self.settled(settling).await;
+    }
+}

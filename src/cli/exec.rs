@@ -1,0 +1,277 @@
+//! `tack exec`, `tack -p`, `tack exec resume`: one prompt without a screen.
+
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Subcommand;
+
+use super::args::{Color, ExecFlags, JsonDetail, SessionFlags};
+use super::error::CliError;
+use super::setup::{self, Ready, Which};
+use crate::agent::{Agent, End, Stopper, Why, events};
+use crate::exec::{self, Format, Output, stdin};
+use crate::model::{Image, Said};
+
+/// How long the frontend may take to write what is left once a run was stopped.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+/// Largest image that is sent, in bytes.
+const IMAGE_BYTES: u64 = 10 << 20;
+
+#[derive(clap::Args, Debug)]
+pub(super) struct Args {
+    /// The prompt; `-` or none: standard input is the prompt
+    #[arg(value_name = "PROMPT")]
+    prompt: Option<String>,
+
+    #[command(flatten)]
+    session: SessionFlags,
+
+    #[command(flatten)]
+    exec: ExecFlags,
+
+    #[command(subcommand)]
+    command: Option<ExecCommand>,
+}
+
+#[derive(Subcommand, Debug)]
+enum ExecCommand {
+    /// Go on with an earlier session
+    Resume(ResumeArgs),
+}
+
+#[derive(clap::Args, Debug)]
+struct ResumeArgs {
+    /// Id of the session, or the beginning of it; with --last, the prompt
+    #[arg(value_name = "ID")]
+    id: Option<String>,
+
+    /// The prompt; `-` or none: standard input is the prompt
+    #[arg(value_name = "PROMPT")]
+    prompt: Option<String>,
+
+    /// The latest session, of this folder before all others
+    #[arg(long)]
+    last: bool,
+
+    #[command(flatten)]
+    session: SessionFlags,
+
+    #[command(flatten)]
+    exec: ExecFlags,
+}
+
+pub(super) fn run(args: Args, session: SessionFlags, exec: ExecFlags) -> Result<i32, CliError> {
+    let session = session.merge(args.session);
+    let exec = exec.merge(args.exec);
+    let Some(ExecCommand::Resume(resume)) = args.command else {
+        return run_prompt(args.prompt.as_deref(), &session, &exec);
+    };
+    let session = session.merge(resume.session);
+    let exec = exec.merge(resume.exec);
+    let (which, prompt) = match (resume.last, resume.id, resume.prompt) {
+        (true, prompt, None) => (Which::Last, prompt),
+        (true, Some(_), Some(_)) => return Err(CliError::usage("give an id or --last, not both")),
+        (false, Some(id), prompt) => (Which::Id(id), prompt),
+        (true | false, None, _) => {
+            return Err(CliError::usage("which session? give its id, or --last")
+                .hint("tack sessions list shows them"));
+        }
+    };
+    start(prompt.as_deref(), &session, &exec, &which)
+}
+
+/// A new session for this prompt.
+pub(super) fn run_prompt(
+    prompt: Option<&str>,
+    session: &SessionFlags,
+    exec: &ExecFlags,
+) -> Result<i32, CliError> {
+    let which = if exec.ephemeral { Which::Ephemeral } else { Which::New };
+    start(prompt, session, exec, &which)
+}
+
+fn start(
+    prompt: Option<&str>,
+    flags: &SessionFlags,
+    exec: &ExecFlags,
+    which: &Which,
+) -> Result<i32, CliError> {
+    if exec.output_schema.is_some() {
+        return Err(CliError::usage("--output-schema is not built yet"));
+    }
+    let stopper = Stopper::default();
+    // Settings first: who has none should not have to type a prompt to learn it.
+    let ready = setup::base(flags)?.ready(flags, which, stopper)?;
+    let text = read_prompt(prompt, flags)?;
+    let images = images(&flags.image, &ready)?;
+    run_ready(ready, Said { text, images }, flags.timeout, &output(exec))
+}
+
+fn read_prompt(prompt: Option<&str>, flags: &SessionFlags) -> Result<String, CliError> {
+    let usage = |error: anyhow::Error| CliError::usage(format!("{error:#}"));
+    match prompt {
+        None | Some("-") if flags.no_stdin => {
+            Err(CliError::usage("no prompt, and --no-stdin forbids to read one"))
+        }
+        None | Some("-") => stdin::prompt().map_err(usage),
+        Some("") => Err(CliError::usage("the prompt is empty")),
+        Some(prompt) if flags.no_stdin => Ok(prompt.to_owned()),
+        Some(prompt) => match stdin::beside_prompt().map_err(usage)? {
+            Some(more) => Ok(stdin::join(prompt, &more)),
+            None => Ok(prompt.to_owned()),
+        },
+    }
+}
+
+pub(super) fn output(exec: &ExecFlags) -> Output {
+    let format = match exec.json {
+        None => Format::Text,
+        Some(JsonDetail::Codex) => Format::Json,
+        Some(JsonDetail::Full) => Format::JsonFull,
+    };
+    let color = match exec.color.unwrap_or_default() {
+        Color::Always => true,
+        Color::Never => false,
+        Color::Auto => {
+            std::io::stderr().is_terminal()
+                && std::env::var_os("NO_COLOR").is_none()
+                && std::env::var_os("TERM").is_some_and(|term| term != "dumb")
+        }
+    };
+    Output { format, last_message: exec.output_last_message.clone(), color }
+}
+
+/// Runs one turn with its frontend, watches for signals, and gives the exit code.
+pub(super) fn run_ready(
+    ready: Ready,
+    said: Said,
+    timeout: Option<u64>,
+    output: &Output,
+) -> Result<i32, CliError> {
+    let Ready { setup, warnings, _scratch } = ready;
+    let stopper = setup.stopper.clone();
+    let (out, heard) = events(stopper.token().clone());
+    let (shown_at, shown) = std::sync::mpsc::sync_channel(1);
+    let frontend = {
+        let (output, stopper) = (output.clone(), stopper.clone());
+        move || {
+            let _ = shown_at.send(exec::show(heard, &output, &stopper));
+        }
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(|error| CliError::failed(format!("cannot start: {error}")))?;
+    std::thread::Builder::new()
+        .name("frontend".to_owned())
+        .spawn(frontend)
+        .map_err(|error| CliError::failed(format!("cannot start: {error}")))?;
+    let end = runtime.block_on(async {
+        let mut agent = Agent::new(setup, out);
+        let watch = async {
+            tokio::join!(signals(&stopper), time_limit(timeout, &stopper));
+        };
+        let work = async {
+            let end = match agent.open(warnings).await {
+                Ok(()) => agent.turn(said).await,
+                Err(error) => End::Failed { message: format!("{error:#}") },
+            };
+            agent.close().await;
+            end
+        };
+        tokio::select! {
+            end = work => end,
+            () = watch => End::Interrupted,
+        }
+    });
+    // Tasks that hang in a blocking read are not waited for.
+    runtime.shutdown_background();
+    let ended = if stopper.stopped() { shown.recv_timeout(LAST_WORDS).ok() } else { shown.recv().ok() };
+    let ended = ended.flatten().unwrap_or(end);
+    let code = exec::exit_code(Some(&ended), stopper.why());
+    if let Some(Why::OutputFailed(error)) = stopper.why() {
+        return Err(CliError::failed(format!("the output cannot be written: {error}")));
+    }
+    Ok(code)
+}
+
+async fn time_limit(seconds: Option<u64>, stopper: &Stopper) {
+    match seconds {
+        Some(seconds) => {
+            tokio::time::sleep(Duration::from_secs(seconds)).await;
+            stopper.stop(Why::Time(seconds));
+        }
+        None => std::future::pending().await,
+    }
+    std::future::pending::<()>().await;
+}
+
+/// Pulls the stopper at the first signal; a second one ends the run at once.
+#[cfg(unix)]
+async fn signals(stopper: &Stopper) {
+    use tokio::signal::unix::{SignalKind, signal};
+    let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
+    let Ok(mut signals) = kinds.map(signal).into_iter().collect::<Result<Vec<_>, _>>() else {
+        return std::future::pending().await;
+    };
+    let [interrupt, terminate, hangup] = &mut signals[..] else {
+        return std::future::pending().await;
+    };
+    for round in 0..2 {
+        let why = tokio::select! {
+            _ = interrupt.recv() => Why::Person,
+            _ = terminate.recv() => Why::Signal(SignalKind::terminate().as_raw_value()),
+            _ = hangup.recv() => Why::Signal(SignalKind::hangup().as_raw_value()),
+        };
+        if round == 0 {
+            stopper.stop(why);
+        }
+    }
+}
+
+#[cfg(not(unix))]
+async fn signals(stopper: &Stopper) {
+    for _ in 0..2 {
+        if tokio::signal::ctrl_c().await.is_err() {
+            return std::future::pending().await;
+        }
+        stopper.stop(Why::Person);
+    }
+}
+
+/// Reads the images of the flags. A value is one file's name if there is such a file, else names
+/// separated by commas.
+fn images(flags: &[String], ready: &Ready) -> Result<Vec<Image>, CliError> {
+    let mut images = Vec::new();
+    for value in flags {
+        let whole = Path::new(value);
+        let paths: Vec<PathBuf> = if whole.exists() {
+            vec![whole.to_path_buf()]
+        } else {
+            value.split(',').map(|name| PathBuf::from(name.trim())).collect()
+        };
+        for path in paths {
+            images.push(image(&path, ready)?);
+        }
+    }
+    if !images.is_empty() && ready.setup.model.vision == Some(false) {
+        return Err(CliError::usage(format!("{} takes no images", ready.setup.model.name))
+            .hint("leave out --image, or choose a model that sees"));
+    }
+    Ok(images)
+}
+
+fn image(path: &Path, ready: &Ready) -> Result<Image, CliError> {
+    let trouble = |what: String| CliError::usage(format!("image {}: {what}", path.display()));
+    let about = path.metadata().map_err(|error| trouble(error.to_string()))?;
+    if !about.is_file() || about.len() > IMAGE_BYTES {
+        return Err(trouble(format!("not a file of at most {} MB", IMAGE_BYTES >> 20)));
+    }
+    let bytes = std::fs::read(path).map_err(|error| trouble(error.to_string()))?;
+    let mime = crate::tools::image_type(&bytes)
+        .ok_or_else(|| trouble("not a PNG, JPEG, GIF or WebP image".to_owned()))?;
+    let blob = ready.setup.session.blobs().keep(&bytes);
+    Ok(Image { mime: mime.to_owned(), blob })
+}

@@ -1,0 +1,354 @@
+//! From flags, files and environment to a session that can run.
+//!
+//! The only place that reads the environment. What is missing is said before anything is sent.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::args::{Approval, SessionFlags, SessionMode};
+use super::error::CliError;
+use crate::agent::{Bounds, Setup, Stopper, scene};
+use crate::config::{self, Config, Dirs, Env, Inputs, Override, Strictness};
+use crate::harness::{Harness, Library};
+use crate::model::{Class, Model, SessionId};
+use crate::sandbox::{EnvWish, Mode, Net, Policy, Scratch, Wish};
+use crate::store::{Session, Sessions};
+use crate::wire::catalog;
+use crate::wire::client::HttpClient;
+use crate::wire::provider::Provider;
+use crate::wire::recorded::Recorded;
+use crate::wire::{self, Client};
+
+/// Id of the provider whose model is a recording.
+pub(super) const DEMO: &str = "demo";
+
+/// What every command needs: the environment, the folders, the merged configuration.
+pub(super) struct Base {
+    pub(super) env: Env,
+    pub(super) dirs: Dirs,
+    pub(super) cwd: PathBuf,
+    pub(super) config: Config,
+    pub(super) warnings: Vec<String>,
+    pub(super) library: Library,
+}
+
+/// Which session to work in.
+pub(super) enum Which {
+    New,
+    /// Leaves nothing on disk.
+    Ephemeral,
+    /// The one whose id begins so.
+    Id(String),
+    /// The latest, of this folder before all others.
+    Last,
+}
+
+/// A session about to start. `_scratch` is its private `/tmp`, removed when this is dropped.
+pub(super) struct Ready {
+    pub(super) setup: Setup,
+    pub(super) warnings: Vec<String>,
+    pub(super) _scratch: Option<Scratch>,
+}
+
+/// Reads folders, configuration and harness folders.
+pub(super) fn base(flags: &SessionFlags) -> Result<Base, CliError> {
+    let env = Env::of_process();
+    let dirs = Dirs::find(&env);
+    let cwd = working_folder(flags.cd.as_deref())?;
+    let project = scene::git(&cwd).map_or_else(|| cwd.clone(), |git| PathBuf::from(git.root));
+    let inputs = Inputs {
+        dirs: dirs.clone(),
+        project: Some(project.clone()),
+        profile: flags.profile.clone(),
+        overrides: overrides(flags)?,
+        env: env.clone(),
+        strict: if flags.strict_config { Strictness::Strict } else { Strictness::Lenient },
+    };
+    let loaded = config::load(inputs)?;
+    let mut warnings: Vec<String> = loaded.warnings.iter().map(ToString::to_string).collect();
+    warnings.extend(dirs.missing().map(str::to_owned));
+    let mut folders: Vec<PathBuf> = dirs.harnesses().into_iter().collect();
+    if loaded.project_trusted {
+        folders.push(project.join(".tack/harnesses"));
+    }
+    Ok(Base { env, dirs, cwd, config: loaded.config, warnings, library: Library::new(folders) })
+}
+
+fn working_folder(given: Option<&Path>) -> Result<PathBuf, CliError> {
+    let path = match given {
+        Some(path) => path.to_path_buf(),
+        None => std::env::current_dir().map_err(|error| {
+            CliError::usage(format!("the working folder cannot be used: {error}"))
+                .hint("change to a folder that exists, or name one with --cd")
+        })?,
+    };
+    let real = path.canonicalize().map_err(|error| {
+        CliError::usage(format!("the working folder {} cannot be used: {error}", path.display()))
+    })?;
+    if let Err(error) = std::fs::read_dir(&real) {
+        return Err(CliError::usage(format!(
+            "the working folder {} cannot be read: {error}",
+            path.display()
+        )));
+    }
+    Ok(real)
+}
+
+/// Flags that are configuration keys, in order: `-c` first, so that a flag of its own wins.
+fn overrides(flags: &SessionFlags) -> Result<Vec<Override>, CliError> {
+    let mut overrides = Vec::new();
+    for text in &flags.config {
+        overrides.push(Override::parse(text)?);
+    }
+    let named = [("model", &flags.model), ("model_provider", &flags.provider), ("harness", &flags.harness)];
+    for (key, value) in named {
+        overrides.extend(value.as_ref().map(|value| Override::text(key, value)));
+    }
+    Ok(overrides)
+}
+
+impl Base {
+    /// The model and who serves it, by configuration and catalog.
+    pub(super) fn model(&self) -> Result<(Model, Option<Provider>), CliError> {
+        if self.config.model_provider.as_deref() == Some(DEMO) {
+            return Ok((demo_model(), None));
+        }
+        let known = config::known(&self.config);
+        let choice = config::choose(&self.config, &known, |provider, name| {
+            catalog::models(provider).any(|model| model == name).then_some(true)
+        })?;
+        let provider = config::resolve(&self.config, &choice.provider, &self.env, &self.dirs)?;
+        wire::of(provider.wire).map_err(|failure| CliError::usage(failure.to_string()))?;
+        if provider.needs_key && provider.key.is_none() {
+            return Err(key_missing(&provider));
+        }
+        let facts = catalog::facts(&choice.provider, &choice.model);
+        let prices = self.config.prices.get(&format!("{}/{}", choice.provider, choice.model)).copied();
+        let model = Model {
+            wire: provider.wire,
+            class: Class::of(&choice.model, !provider.local),
+            window: self.config.model_context_window.or(facts.window),
+            max_output: facts.max_output,
+            vision: facts.vision,
+            effort: self.config.model_reasoning_effort.clone(),
+            local: provider.local,
+            prices: prices.or(facts.prices),
+            provider: choice.provider,
+            name: choice.model,
+        };
+        Ok((model, Some(provider)))
+    }
+
+    /// The harness asked for, or the one that suits the model.
+    pub(super) fn harness(&self, model: &Model) -> Result<Arc<dyn Harness>, CliError> {
+        let id = match self.config.harness.as_deref() {
+            None | Some("auto") => self.library.pick(&model.provider, &model.name),
+            Some(id) => id.to_owned(),
+        };
+        let harness = self.library.get(&id).map_err(|error| CliError::usage(error.to_string()))?;
+        if !harness.wires().contains(&model.wire) {
+            return Err(CliError::usage(format!(
+                "harness {id} does not speak the {} wire that {} uses; choose another with --harness",
+                model.wire.name(),
+                model.provider
+            )));
+        }
+        Ok(harness)
+    }
+
+    pub(super) fn sessions(&self) -> Option<Sessions> {
+        self.dirs.sessions().map(Sessions::new)
+    }
+
+    /// The policy for commands and file tools, what to say of it, and its private `/tmp`.
+    pub(super) fn policy(
+        &self,
+        flags: &SessionFlags,
+    ) -> Result<(Policy, Vec<String>, Option<Scratch>), CliError> {
+        let mode = flags.mode().or(self.config.sandbox_mode).unwrap_or(Mode::WorkspaceWrite);
+        let scratch = match mode {
+            Mode::DangerFullAccess => None,
+            Mode::ReadOnly | Mode::WorkspaceWrite => Some(self.scratch()?),
+        };
+        let mut add_dirs = self.config.sandbox_workspace_write.writable_roots.clone();
+        add_dirs.extend(flags.add_dir.iter().cloned());
+        let network = self.config.sandbox_workspace_write.network_access;
+        let wish = Wish {
+            add_dirs,
+            git: flags.git.map_or(self.config.sandbox.git, Into::into),
+            net: if network { Net::Full } else { Net::Off },
+            hide: self.config.sandbox.hide.clone(),
+            reveal: self.config.sandbox.reveal.clone(),
+            home: self.dirs.home.clone(),
+            config_dirs: self.own_folders(),
+            tmp: scratch.as_ref().map(|scratch| scratch.path().to_path_buf()),
+            caches: self.caches(mode),
+            ..Wish::new(mode, &self.cwd)
+        };
+        let settled = wish.settle().map_err(|error| CliError::usage(error.to_string()))?;
+        Ok((settled.policy, settled.notices, scratch))
+    }
+
+    fn scratch(&self) -> Result<Scratch, CliError> {
+        let base = match &self.dirs.cache {
+            Some(cache) => cache.join("tmp"),
+            None => std::env::temp_dir().join("tack"),
+        };
+        Scratch::make(&base).map_err(|error| {
+            CliError::failed(format!("no private folder for temporary files: {error}"))
+                .hint("make room or set TMPDIR or XDG_CACHE_HOME to a folder that can be written")
+        })
+    }
+
+    /// tack's own folders, which commands must not write.
+    fn own_folders(&self) -> Vec<PathBuf> {
+        let dirs = [&self.dirs.config, &self.dirs.data, &self.dirs.state];
+        dirs.into_iter().flatten().cloned().collect()
+    }
+
+    /// Where build tools keep their caches when their own folders cannot be written.
+    pub(super) fn caches(&self, mode: Mode) -> Option<PathBuf> {
+        if mode == Mode::DangerFullAccess {
+            return None;
+        }
+        let name: String = self
+            .cwd
+            .to_string_lossy()
+            .chars()
+            .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
+            .collect();
+        let tail = name.len().saturating_sub(80);
+        let path = self.dirs.cache.as_ref()?.join("projects").join(name.get(tail..).unwrap_or("project"));
+        std::fs::create_dir_all(&path).ok()?;
+        Some(path)
+    }
+
+    /// The clean environment of commands.
+    pub(super) fn command_env(&self, policy: &Policy) -> Vec<(OsString, OsString)> {
+        let pass = self.config.sandbox.env_pass.iter().map(OsString::from).collect();
+        let caches = self.caches(policy.mode);
+        EnvWish { vars: std::env::vars_os().collect(), pass, caches }.build(policy)
+    }
+
+    fn session(&self, which: &Which) -> Result<(Session, Option<crate::store::Loaded>), CliError> {
+        let Some(sessions) = self.sessions() else {
+            return match which {
+                Which::New | Which::Ephemeral => Ok((Session::ephemeral(), None)),
+                Which::Id(_) | Which::Last => {
+                    Err(CliError::usage("there is no folder of sessions: set HOME or TACK_HOME"))
+                }
+            };
+        };
+        let id = match which {
+            Which::Ephemeral => return Ok((Session::ephemeral(), None)),
+            Which::New => return Ok((sessions.create(&self.cwd), None)),
+            Which::Id(prefix) => sessions.find(prefix)?,
+            Which::Last => last(&sessions, &self.cwd)?,
+        };
+        let (session, loaded) = sessions.open(&id)?;
+        Ok((session, Some(loaded)))
+    }
+
+    /// Everything together.
+    pub(super) fn ready(
+        self,
+        flags: &SessionFlags,
+        which: &Which,
+        stopper: Stopper,
+    ) -> Result<Ready, CliError> {
+        if flags.oss || flags.local_provider.is_some() {
+            return Err(CliError::usage("--oss and --local-provider are not built yet")
+                .hint("name the server yourself: tack -p PROMPT --provider ollama -m MODEL"));
+        }
+        let (mut model, provider) = self.model()?;
+        let harness = self.harness(&model)?;
+        let client: Arc<dyn Client> = match provider {
+            Some(provider) => {
+                Arc::new(HttpClient::new(provider).map_err(|failure| CliError::usage(failure.to_string()))?)
+            }
+            None => {
+                Arc::new(Recorded::new(harness.id()).map_err(|failure| CliError::usage(failure.to_string()))?)
+            }
+        };
+        if flags.max_cost.is_some() && model.prices.is_none() && model.provider != DEMO && !model.local {
+            return Err(no_price(&model));
+        }
+        model.prices = model.prices.or(model.local.then(Default::default));
+        let (policy, notices, scratch) = self.policy(flags)?;
+        let (session, loaded) = self.session(which)?;
+        let mut warnings = self.warnings.clone();
+        warnings.extend(notices);
+        warnings.extend(approvals(flags));
+        if let Some(loaded) = &loaded {
+            warnings.extend(loaded.warnings.clone());
+        }
+        let setup = Setup {
+            env: self.command_env(&policy),
+            sandbox: crate::sandbox::system().into(),
+            model,
+            client,
+            harness,
+            policy,
+            session,
+            loaded,
+            config_dir: self.dirs.config.clone(),
+            bounds: Bounds {
+                steps: flags.max_turns,
+                cost: flags.max_cost,
+                compact_at: self.config.model_auto_compact_token_limit,
+            },
+            unattended: true,
+            stopper,
+        };
+        Ok(Ready { setup, warnings, _scratch: scratch })
+    }
+}
+
+fn last(sessions: &Sessions, cwd: &Path) -> Result<SessionId, CliError> {
+    let found = sessions.last(Some(cwd)).or_else(|| sessions.last(None));
+    found.ok_or_else(|| CliError::usage("there is no earlier session").hint("start one with: tack -p PROMPT"))
+}
+
+fn demo_model() -> Model {
+    Model {
+        provider: DEMO.to_owned(),
+        name: "recorded".to_owned(),
+        wire: crate::model::WireKind::Chat,
+        class: Class::M,
+        window: None,
+        max_output: None,
+        vision: Some(false),
+        effort: None,
+        local: true,
+        prices: None,
+    }
+}
+
+fn key_missing(provider: &Provider) -> CliError {
+    let name = &provider.name;
+    match &provider.env_key {
+        Some(variable) => CliError::usage(format!("{name} wants a key, and {variable} is not set"))
+            .hint(format!("export {variable}=… and run this again")),
+        None => CliError::usage(format!("{name} wants a key, and none is configured"))
+            .hint(format!("set env_key in [model_providers.{}]", provider.id)),
+    }
+}
+
+fn no_price(model: &Model) -> CliError {
+    CliError::usage(format!(
+        "--max-cost cannot hold: no price is known for {} at {}",
+        model.name, model.provider
+    ))
+    .hint(format!("set [prices.\"{}/{}\"] input and output in the configuration", model.provider, model.name))
+}
+
+/// Nobody can be asked in one-shot mode, which is said where a flag expects otherwise.
+fn approvals(flags: &SessionFlags) -> Option<String> {
+    let asks = matches!(flags.ask_for_approval, Some(Approval::Untrusted))
+        || matches!(flags.mode, Some(SessionMode::Ask));
+    asks.then(|| {
+        "nobody can be asked in a one-shot run: what the sandbox allows is done, the rest is refused"
+            .to_owned()
+    })
+}

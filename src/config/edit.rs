@@ -1,0 +1,119 @@
+//! Changing a settings file and nothing else in it: comments, order and other keys stay.
+//!
+//! Several processes may do it at once: each reads, changes and replaces the file under a lock, so
+//! every change is made to the latest text. Readers see the old or the new file, never half a one.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use toml_edit::{DocumentMut, Item, Table, TableLike, Value};
+
+use super::{ConfigError, load};
+
+/// One change, to the key at the end of a path.
+#[derive(Clone, Debug)]
+pub enum Change {
+    Set(Vec<String>, Value),
+    Remove(Vec<String>),
+}
+
+/// How long to wait for another process that changes the same file.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Makes the changes in `path`, which is made when it is missing. A file that does not parse is
+/// left alone.
+pub fn apply(path: &Path, changes: &[Change]) -> Result<(), ConfigError> {
+    let failed = |e: io::Error| ConfigError::new(format!("cannot change {}: {e}", path.display()));
+    // A link to a file kept elsewhere stays a link.
+    let real = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    if let Some(dir) = real.parent() {
+        fs::create_dir_all(dir).map_err(failed)?;
+    }
+    let _lock = lock(&beside(&real, "lock")).map_err(failed)?;
+    let text = load::read(&real)?.unwrap_or_default();
+    // Parsed by the same rules as for reading, and so with the same message.
+    load::parse(&real, &text)?;
+    let mut document: DocumentMut =
+        text.parse().map_err(|_| ConfigError::new(format!("{} does not parse", path.display())))?;
+    for change in changes {
+        make(document.as_table_mut(), change).map_err(|key| {
+            ConfigError::new(format!("cannot change {}: `{key}` is no table", path.display()))
+        })?;
+    }
+    replace(&real, document.to_string().as_bytes()).map_err(failed)
+}
+
+/// Err is the key on the way that holds something other than a table.
+fn make<'a>(root: &mut dyn TableLike, change: &'a Change) -> Result<(), &'a str> {
+    let (path, value) = match change {
+        Change::Set(path, value) => (path, Some(value)),
+        Change::Remove(path) => (path, None),
+    };
+    let Some((last, above)) = path.split_last() else { return Ok(()) };
+    let mut table = root;
+    for key in above {
+        if !table.contains_key(key) {
+            if value.is_none() {
+                return Ok(());
+            }
+            let mut fresh = Table::new();
+            // Only its children need a header.
+            fresh.set_implicit(true);
+            table.insert(key, Item::Table(fresh));
+        }
+        table = table.get_mut(key).and_then(Item::as_table_like_mut).ok_or(key.as_str())?;
+    }
+    match (value, table.get_mut(last)) {
+        (None, _) => {
+            table.remove(last);
+        }
+        // In place, so that a comment behind the old value stays.
+        (Some(new), Some(Item::Value(old))) => {
+            let decor = old.decor().clone();
+            *old = new.clone();
+            *old.decor_mut() = decor;
+        }
+        (Some(new), _) => {
+            table.insert(last, Item::Value(new.clone()));
+        }
+    }
+    Ok(())
+}
+
+/// Waits for the lock, not for ever.
+fn lock(path: &Path) -> io::Result<File> {
+    let file = File::options().create(true).truncate(false).write(true).open(path)?;
+    let start = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(fs::TryLockError::Error(e)) => return Err(e),
+            Err(fs::TryLockError::WouldBlock) if start.elapsed() > PATIENCE => {
+                return Err(io::Error::other("another process keeps it locked"));
+            }
+            Err(fs::TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(5)),
+        }
+    }
+}
+
+fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let part = beside(path, "new");
+    let written = File::create(&part).and_then(|mut file| {
+        if let Ok(old) = path.metadata() {
+            file.set_permissions(old.permissions())?;
+        }
+        file.write_all(bytes)?;
+        file.sync_all()
+    });
+    written.and_then(|()| fs::rename(&part, path)).inspect_err(|_| {
+        let _ = fs::remove_file(&part);
+    })
+}
+
+/// `.config.toml.lock` for `config.toml`.
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}.{ending}"))
+}

@@ -1,0 +1,56 @@
+//! Which model at which provider a name means.
+
+use super::{Config, ConfigError};
+
+/// A provider's id and the model's name there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    pub provider: String,
+    pub model: String,
+}
+
+/// Who serves a model when nothing says so.
+const USUAL: &str = "openai";
+
+/// Reads `model` and `model_provider`. `known` holds the ids of all providers; `serves` says
+/// whether a provider has a model of that name, None when that is not known.
+///
+/// A name with a slash is taken whole where a provider is set that has it; otherwise the part
+/// before the first slash is the provider, if there is one of that id.
+pub fn choose(
+    config: &Config,
+    known: &[String],
+    serves: impl Fn(&str, &str) -> Option<bool>,
+) -> Result<Choice, ConfigError> {
+    let set = config.model_provider.as_deref();
+    let Some(name) = config.model.as_deref().map(str::trim).filter(|name| !name.is_empty()) else {
+        return Err(no_model(set));
+    };
+    let prefixed =
+        name.split_once('/').filter(|(id, rest)| !rest.is_empty() && known.iter().any(|k| k == id));
+    let (provider, model) = match (set, prefixed) {
+        (None, Some(both)) => both,
+        (None, None) => (USUAL, name),
+        (Some(provider), None) => (provider, name),
+        (Some(provider), Some((id, rest))) => match serves(provider, name) {
+            Some(true) => (provider, name),
+            Some(false) => (id, rest),
+            // Routers call their models `maker/name`; only the provider's own id is surely not
+            // part of the name.
+            None if id == provider => (id, rest),
+            None => (provider, name),
+        },
+    };
+    Ok(Choice { provider: provider.to_owned(), model: model.to_owned() })
+}
+
+fn no_model(provider: Option<&str>) -> ConfigError {
+    match provider {
+        Some(provider) => ConfigError::new(format!("no model is set for provider `{provider}`"))
+            .hint("name one with -m NAME or `model` in the configuration file"),
+        None => ConfigError::new("no model is set up").hint(
+            "with a key: export OPENAI_API_KEY=… (or another provider's) and run `tack -m openai/MODEL`; \
+             with a local server: `tack --oss -m MODEL`; with neither: `tack demo`",
+        ),
+    }
+}

@@ -1,0 +1,144 @@
+//! Standard input of a one-shot run: the prompt itself, or something to go with it.
+//!
+//! A job that inherits an idle pipe must not hang, and `git diff | tack -p explain` must work; the
+//! difference is only whether a byte comes in time.
+
+use std::io::{IsTerminal, Read, Write};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+
+/// Most bytes that are taken.
+const MOST: usize = 16 << 20;
+/// How long a pipe may stay silent before anything came, when the prompt is already known.
+const FIRST: Duration = Duration::from_secs(8);
+/// When that wait is announced.
+const NOTICE: Duration = Duration::from_secs(1);
+/// How long a pipe may pause once data came.
+const PAUSE: Duration = Duration::from_secs(600);
+
+/// The prompt is stdin, read to its end.
+pub fn prompt() -> Result<String> {
+    if std::io::stdin().is_terminal() {
+        bail!("no prompt: give one as an argument, or pipe it in");
+    }
+    let text = collect(&reader(), Vec::new())?;
+    if text.trim().is_empty() {
+        bail!("no prompt: standard input is empty");
+    }
+    Ok(text)
+}
+
+/// What a pipe or file has to add to a prompt that is known. None when there is nothing.
+pub fn beside_prompt() -> Result<Option<String>> {
+    if std::io::stdin().is_terminal() {
+        return Ok(None);
+    }
+    let chunks = reader();
+    let first = match chunks.recv_timeout(NOTICE) {
+        Err(RecvTimeoutError::Timeout) => {
+            let _ = writeln!(std::io::stderr(), "waiting for standard input (--no-stdin never looks) …");
+            chunks.recv_timeout(FIRST - NOTICE)
+        }
+        other => other,
+    };
+    match first {
+        Ok(chunk) => {
+            let text = collect(&chunks, chunk?)?;
+            Ok((!text.trim().is_empty()).then_some(text))
+        }
+        Err(RecvTimeoutError::Disconnected) => Ok(None),
+        Err(RecvTimeoutError::Timeout) => {
+            let _ = writeln!(std::io::stderr(), "standard input is open but silent: going on without it");
+            Ok(None)
+        }
+    }
+}
+
+/// Puts what came on stdin behind the prompt.
+pub fn join(prompt: &str, stdin: &str) -> String {
+    format!("{prompt}\n\n<stdin>\n{}\n</stdin>", stdin.trim_end_matches('\n'))
+}
+
+/// Reads on a thread that nobody waits for: a read of a silent pipe cannot be called off, and the
+/// process ends without it.
+fn reader() -> Receiver<std::io::Result<Vec<u8>>> {
+    let (to, from) = sync_channel(4);
+    std::thread::spawn(move || {
+        let mut stdin = std::io::stdin().lock();
+        let mut buffer = vec![0; 64 << 10];
+        loop {
+            let chunk = match stdin.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(n) => Ok(buffer[..n].to_vec()),
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+                Err(error) => Err(error),
+            };
+            let last = chunk.is_err();
+            if to.send(chunk).is_err() || last {
+                break;
+            }
+        }
+    });
+    from
+}
+
+fn collect(chunks: &Receiver<std::io::Result<Vec<u8>>>, mut bytes: Vec<u8>) -> Result<String> {
+    loop {
+        match chunks.recv_timeout(PAUSE) {
+            Ok(chunk) => bytes.extend_from_slice(&chunk?),
+            Err(RecvTimeoutError::Disconnected) => break,
+            Err(RecvTimeoutError::Timeout) => {
+                bail!("standard input paused for {} s without ending", PAUSE.as_secs())
+            }
+        }
+        if bytes.len() > MOST {
+            bail!("standard input is larger than {} MB; name the file in the prompt instead", MOST >> 20);
+        }
+    }
+    decode(&bytes)
+}
+
+/// UTF-8, with or without a byte-order mark, or UTF-16 with one.
+fn decode(bytes: &[u8]) -> Result<String> {
+    let wide = |bytes: &[u8], unit: fn([u8; 2]) -> u16| {
+        let units: Vec<u16> = bytes.chunks_exact(2).map(|pair| unit([pair[0], pair[1]])).collect();
+        String::from_utf16(&units)
+    };
+    let text = match bytes {
+        [0xff, 0xfe, rest @ ..] => wide(rest, u16::from_le_bytes).ok(),
+        [0xfe, 0xff, rest @ ..] => wide(rest, u16::from_be_bytes).ok(),
+        [0xef, 0xbb, 0xbf, rest @ ..] => String::from_utf8(rest.to_vec()).ok(),
+        rest => String::from_utf8(rest.to_vec()).ok(),
+    };
+    match text {
+        Some(text) => Ok(text),
+        None => bail!("standard input is not text in UTF-8 or UTF-16"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_read_in_the_encodings_that_pipes_bring() {
+        let table: [(&[u8], Option<&str>); 6] = [
+            (b"plain", Some("plain")),
+            (b"\xef\xbb\xbfbom", Some("bom")),
+            (b"\xff\xfeh\0i\0", Some("hi")),
+            (b"\xfe\xff\0h\0i", Some("hi")),
+            (b"", Some("")),
+            (b"\xc3(", None),
+        ];
+        for (bytes, want) in table {
+            assert_eq!(decode(bytes).ok().as_deref(), want, "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn stdin_follows_the_prompt_in_a_block() {
+        assert_eq!(join("explain", "a\nb\n\n"), "explain\n\n<stdin>\na\nb\n</stdin>");
+    }
+}

@@ -1,0 +1,78 @@
+//! Dialects: where in a reply the calls are.
+//!
+//! `calls` has them from the wire, `fenced` reads one code block; `salvage` reads calls that were
+//! meant for the wire but arrived as text. What a call means is for [`super::bind`].
+
+mod calls;
+pub(crate) mod fenced;
+mod salvage;
+pub(crate) mod words;
+
+use crate::model::{Action, CallId, ItemId, Part, Reply, ToolCall};
+
+use super::kit::Kit;
+use super::manifest::{DialectKind, Empty, Ends, Need};
+use super::{Verdict, View};
+
+/// Fills in the actions of a reply's calls, or finds the calls.
+pub(super) fn interpret(kit: &Kit, reply: &mut Reply, view: &View<'_>) -> anyhow::Result<Verdict> {
+    match kit.manifest.dialect.kind {
+        DialectKind::Calls => calls::interpret(kit, reply, view),
+        DialectKind::Fenced => fenced::interpret(kit, reply, view),
+    }
+}
+
+/// What to do with a reply that has no call.
+fn silent(kit: &Kit, text: &str, found: usize, view: &View<'_>) -> anyhow::Result<Verdict> {
+    let turn = &kit.manifest.turn;
+    if turn.calls == Need::Required || turn.ends == Ends::Submit {
+        return Ok(Verdict::Retry(correction(kit, "", found, view)?));
+    }
+    if text.trim().is_empty() && turn.empty == Empty::Retry {
+        return Ok(Verdict::Retry(kit.common("empty", &kit.bare_values())));
+    }
+    Ok(Verdict::Done)
+}
+
+/// The format correction: the harness's own, else the common one.
+fn correction(kit: &Kit, why: &str, found: usize, view: &View<'_>) -> anyhow::Result<String> {
+    let values = kit.values(view).with("why", why).with("found", found);
+    match &kit.manifest.turn.retry {
+        Some(file) => kit.render(file, &values),
+        None => Ok(kit.common("correction", &values)),
+    }
+}
+
+fn cut_off(kit: &Kit) -> String {
+    kit.common("cut_off", &kit.bare_values())
+}
+
+/// All text of a reply; spans count in this.
+pub(super) fn text_of(reply: &Reply) -> String {
+    let texts = reply.parts.iter().filter_map(|part| match part {
+        Part::Text { text } => Some(text.as_str()),
+        Part::Thinking { .. } | Part::Image(_) | Part::Call(_) => None,
+    });
+    texts.collect()
+}
+
+/// A call that was found in the text.
+struct Loose {
+    name: String,
+    args: String,
+    action: Action,
+    span: (usize, usize),
+    recovered: bool,
+}
+
+/// Adds the calls to the reply, which will be the session's next item.
+fn place(reply: &mut Reply, view: &View<'_>, found: impl IntoIterator<Item = Loose>) {
+    let item = ItemId(view.items.last().map_or(0, |item| item.id.0) + 1);
+    for (nth, Loose { name, args, action, span, recovered }) in found.into_iter().enumerate() {
+        let (id, span) = (CallId::of(item, nth), Some(span));
+        reply.parts.push(Part::Call(ToolCall { id, given: None, name, args, action, span, recovered }));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,298 @@
+//! Salvage: a reply that is a call, written as text because the model or the server does not speak
+//! the wire's calls.
+//!
+//! Only a reply that is nothing but the call, give or take a sentence, counts: JSON in a longer
+//! text is something the model talks about. A call that is not offered or not valid is never run.
+
+use serde_json::{Map, Value, json};
+
+use crate::harness::bind::{self, Fault, mend};
+use crate::harness::kit::Kit;
+use crate::harness::manifest::Salvage;
+use crate::model::Action;
+
+use super::fenced::{self, Block};
+
+pub(super) enum Salvaged {
+    /// Name, arguments as JSON text, place in the text.
+    Calls(Vec<(String, String, (usize, usize))>),
+    /// A call, but not one that can be run; says why.
+    Wrong(String),
+    /// A call that stops in the middle.
+    CutOff,
+    Nothing,
+}
+
+/// Prose that may stand before and after a call, in characters.
+const BEFORE: usize = 200;
+const AFTER: usize = 120;
+
+/// What a form finds: raw calls and their place, or that it was cut off.
+enum Raw {
+    Calls(Vec<(String, Value)>, (usize, usize)),
+    CutOff,
+}
+
+pub(super) fn find(kit: &Kit, text: &str) -> Salvaged {
+    let start = after_thinking(text);
+    let body = &text[start..];
+    for form in &kit.manifest.dialect.salvage {
+        let raw = match form {
+            Salvage::Json => json_form(body),
+            Salvage::Hermes => hermes(body),
+            Salvage::Xml => xml(body),
+            Salvage::Markers => markers(body),
+            Salvage::Shell => shell(kit, body),
+        };
+        match raw {
+            Some(Raw::Calls(calls, (from, to))) => return valid(kit, &calls, (start + from, start + to)),
+            Some(Raw::CutOff) => return Salvaged::CutOff,
+            None => {}
+        }
+    }
+    Salvaged::Nothing
+}
+
+/// Reasoning that the server left in the text is not looked at.
+fn after_thinking(text: &str) -> usize {
+    let lead = text.len() - text.trim_start().len();
+    let closes = "</think>";
+    match text[lead..].starts_with("<think>").then(|| text.find(closes)).flatten() {
+        Some(at) => at + closes.len(),
+        None => lead,
+    }
+}
+
+/// All of the calls, or the reason why the first bad one is bad.
+fn valid(kit: &Kit, calls: &[(String, Value)], span: (usize, usize)) -> Salvaged {
+    let mut good = Vec::new();
+    for (name, args) in calls {
+        let args = match args {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        let known = bind::resolve(kit, name).map_or(name.as_str(), |(known, _)| known);
+        match bind::try_bind(kit, known, &args) {
+            // As the wire would have brought it, so that it goes back as a call.
+            Ok(_) => {
+                let args =
+                    mend::object(&args).map(|fields| Value::Object(fields).to_string()).unwrap_or(args);
+                good.push((known.to_owned(), args, span));
+            }
+            Err(Fault::CutOff) => return Salvaged::CutOff,
+            Err(fault) => return Salvaged::Wrong(bind::explain(kit, name, &args, &fault)),
+        }
+    }
+    Salvaged::Calls(good)
+}
+
+/// Whether so little surrounds the place that the reply is the call.
+fn stands_alone(body: &str, (from, to): (usize, usize), after: usize) -> bool {
+    let (before, behind) = (body[..from].trim(), body[to..].trim());
+    let talk = before.to_ascii_lowercase();
+    let shown_only = ["example", "for instance", "would look", "e.g."].iter().any(|word| talk.contains(word));
+    before.chars().count() <= BEFORE && behind.chars().count() <= after && !shown_only
+}
+
+/// The value as a call: a name, and arguments under one of the names in use.
+fn as_call(value: &Value) -> Option<(String, Value)> {
+    let fields = value.as_object()?;
+    if let Some(inner) = fields.get("function").filter(|inner| inner.is_object()) {
+        return as_call(inner);
+    }
+    let name = ["name", "tool", "tool_name", "function"].iter().find_map(|key| fields.get(*key)?.as_str())?;
+    let args =
+        ["arguments", "parameters", "args", "input", "tool_input"].iter().find_map(|key| fields.get(*key))?;
+    (args.is_object() || args.is_string()).then(|| (name.to_owned(), args.clone()))
+}
+
+fn as_calls(value: &Value) -> Option<Vec<(String, Value)>> {
+    let list = value.as_array().or_else(|| value.get("tool_calls")?.as_array());
+    match list {
+        Some(list) if !list.is_empty() => list.iter().map(as_call).collect(),
+        Some(_) => None,
+        None => as_call(value).map(|call| vec![call]),
+    }
+}
+
+/// Whether a text that is no whole JSON begins like a call.
+fn begins_like_a_call(text: &str) -> bool {
+    let plain: String = text.chars().filter(|c| !c.is_whitespace()).take(24).collect();
+    ["{\"name\":", "[{\"name\":", "{\"function\":", "{\"tool", "{\"arguments\":"]
+        .iter()
+        .any(|s| plain.starts_with(s))
+}
+
+/// One or several JSON values that are calls, each a value of its own.
+fn json_calls(text: &str) -> Option<Result<Vec<(String, Value)>, ()>> {
+    match mend::value(text) {
+        Ok(value) => as_calls(&value).map(Ok),
+        Err(mend::Flaw::CutOff) => begins_like_a_call(text).then_some(Err(())),
+        Err(mend::Flaw::Bad(_)) => {
+            let text = mend::mended(text);
+            let values: Result<Vec<Value>, _> =
+                serde_json::Deserializer::from_str(&text).into_iter().collect();
+            match values {
+                Ok(values) => values.iter().map(as_call).collect::<Option<Vec<_>>>().map(Ok),
+                Err(e) => (e.is_eof() && begins_like_a_call(&text)).then_some(Err(())),
+            }
+        }
+    }
+}
+
+fn json_form(body: &str) -> Option<Raw> {
+    let all = crate::harness::manifest::Dialect::default();
+    let blocks = fenced::blocks(body, &all);
+    let (text, span, after) = match &blocks[..] {
+        [Block { text, span }] => (text.as_str(), *span, AFTER),
+        [] => {
+            let from = match body.find("```") {
+                // A fence that never closes: what is in it was cut off, or the model forgot to.
+                Some(fence) => fence + body[fence..].find(['{', '['])?,
+                None => line_start_of_json(body)?,
+            };
+            (&body[from..], (from, body.len()), 0)
+        }
+        [_, _, ..] => return None,
+    };
+    let calls = json_calls(text)?;
+    if !stands_alone(body, span, after) {
+        return None;
+    }
+    Some(calls.map_or(Raw::CutOff, |calls| Raw::Calls(calls, span)))
+}
+
+fn line_start_of_json(body: &str) -> Option<usize> {
+    let mut at = 0;
+    for line in body.split_inclusive('\n') {
+        if line.trim_start().starts_with(['{', '[']) {
+            return Some(at);
+        }
+        at += line.len();
+    }
+    None
+}
+
+/// Everything between the first opening tag and the last closing one.
+fn between<'a>(body: &'a str, opens: &str, closes: &str) -> Option<(Vec<&'a str>, (usize, usize), bool)> {
+    let from = body.find(opens)?;
+    let (mut inside, mut at, mut closed) = (Vec::new(), from, true);
+    while let Some(start) = body[at..].find(opens).map(|start| at + start + opens.len()) {
+        let end = body[start..].find(closes).map(|end| start + end);
+        inside.push(&body[start..end.unwrap_or(body.len())]);
+        at = end.map_or(body.len(), |end| end + closes.len());
+        closed = end.is_some();
+    }
+    Some((inside, (from, at), closed))
+}
+
+fn hermes(body: &str) -> Option<Raw> {
+    let (inside, span, closed) = between(body, "<tool_call>", "</tool_call>")?;
+    if !stands_alone(body, span, AFTER) {
+        return None;
+    }
+    let mut calls = Vec::new();
+    for text in inside {
+        if let Some(found) = functions(text) {
+            match found {
+                Raw::Calls(found, _) => calls.extend(found),
+                Raw::CutOff => return Some(Raw::CutOff),
+            }
+            continue;
+        }
+        match json_calls(text) {
+            Some(Ok(found)) => calls.extend(found),
+            Some(Err(())) => return Some(Raw::CutOff),
+            None if !closed => return Some(Raw::CutOff),
+            None => return None,
+        }
+    }
+    Some(Raw::Calls(calls, span))
+}
+
+fn xml(body: &str) -> Option<Raw> {
+    let raw = functions(body)?;
+    match &raw {
+        Raw::Calls(_, span) if !stands_alone(body, *span, AFTER) => None,
+        Raw::Calls(..) | Raw::CutOff => Some(raw),
+    }
+}
+
+/// `<function=name>` with parameters as tags, or with JSON inside.
+fn functions(body: &str) -> Option<Raw> {
+    let opens = "<function=";
+    let (inside, span, closed) = between(body, opens, "</function>")?;
+    let before = body[..span.0].chars().count();
+    if !closed {
+        return (before <= BEFORE).then_some(Raw::CutOff);
+    }
+    let mut calls = Vec::new();
+    for text in inside {
+        let (name, rest) = text.split_once('>')?;
+        let args = match mend::object(rest) {
+            Ok(fields) if !fields.is_empty() => fields,
+            _ => parameters(rest),
+        };
+        calls.push((name.trim().trim_matches('"').to_owned(), Value::Object(args)));
+    }
+    Some(Raw::Calls(calls, span))
+}
+
+fn parameters(text: &str) -> Map<String, Value> {
+    let Some((inside, ..)) = between(text, "<parameter=", "</parameter>") else { return Map::new() };
+    let one = |text: &&str| {
+        let (name, value) = text.split_once('>')?;
+        let value = value.strip_prefix('\n').unwrap_or(value);
+        let value = value.strip_suffix('\n').unwrap_or(value);
+        Some((name.trim().trim_matches('"').to_owned(), json!(value)))
+    };
+    inside.iter().filter_map(one).collect()
+}
+
+/// Special tokens: Mistral's, Llama's, DeepSeek's.
+fn markers(body: &str) -> Option<Raw> {
+    let simple = ["[TOOL_CALLS]", "<|python_tag|>"].iter().find_map(|mark| Some((*mark, body.find(mark)?)));
+    if let Some((mark, from)) = simple {
+        let text = body[from + mark.len()..].trim().trim_end_matches("<|eom_id|>").trim_end_matches("</s>");
+        let span = (from, body.len());
+        if !stands_alone(body, span, 0) {
+            return None;
+        }
+        if let Some(calls) = json_calls(text) {
+            return Some(calls.map_or(Raw::CutOff, |calls| Raw::Calls(calls, span)));
+        }
+        let (name, args) = text.split_at(text.find('{')?);
+        let name = name.trim().trim_end_matches("[ARGS]").trim();
+        return Some(Raw::Calls(vec![(name.to_owned(), json!(args))], span));
+    }
+    let (inside, span, closed) = between(body, "<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>")?;
+    let whole = (body.find("<｜tool▁calls▁begin｜>").unwrap_or(span.0), body.len());
+    if !stands_alone(body, whole, 0) {
+        return None;
+    }
+    if !closed {
+        return Some(Raw::CutOff);
+    }
+    let calls = inside.iter().map(|text| {
+        let (first, rest) = text.split_once("<｜tool▁sep｜>")?;
+        // The older form says `function` first and fences the arguments.
+        let (name, args) = match first.trim() {
+            "function" => rest.split_once('\n')?,
+            name => (name, rest),
+        };
+        Some((name.trim().to_owned(), json!(args.trim())))
+    });
+    Some(Raw::Calls(calls.collect::<Option<_>>()?, whole))
+}
+
+/// One shell block and not a word around it.
+fn shell(kit: &Kit, body: &str) -> Option<Raw> {
+    let labels = ["bash", "sh", "shell"].map(str::to_owned).to_vec();
+    let dialect = crate::harness::manifest::Dialect { labels, ..Default::default() };
+    let blocks = fenced::blocks(body, &dialect);
+    let [Block { text, span }] = &blocks[..] else { return None };
+    let action =
+        Action::Shell { command: text.clone(), timeout: None, background: false, cwd: None, about: None };
+    let (name, args) = bind::unbind(kit, &action)?;
+    (body.trim() == body[span.0..span.1].trim()).then(|| Raw::Calls(vec![(name, Value::Object(args))], *span))
+}

@@ -1,0 +1,355 @@
+//! A kit: everything that one harness needs for one class of model, ready for use.
+//!
+//! [`Loaded`] is the [`Harness`] that hands each question to the kit of the model's class.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::model::{Class, Limits, Model, Outcome, Part, Reply, ToolCall, WireKind};
+use crate::wire::prompt::Prompt;
+
+use super::files::{COMMON, Files};
+use super::layers::Chain;
+use super::load::LoadError;
+use super::manifest::{Manifest, Repeats};
+use super::template::{Texts, Values};
+use super::tool::{Tool, Tools};
+use super::{Harness, Rules, Saying, Submitted, Verdict, View, dialect, remind, render, tell};
+
+/// A harness made from files.
+pub struct Loaded {
+    kits: BTreeMap<&'static str, Arc<Kit>>,
+    plain: Arc<Kit>,
+}
+
+pub(super) struct Kit {
+    pub id: String,
+    pub manifest: Manifest,
+    pub tools: Tools,
+    pub surface: u64,
+    texts: Texts,
+    /// The harness's own text files as they are, for `file()`.
+    files: Arc<BTreeMap<String, String>>,
+}
+
+impl Loaded {
+    pub(super) fn new(files: &Files, chain: &Chain) -> Result<Self, LoadError> {
+        let plain = Arc::new(Kit::new(files, chain, None)?);
+        let mut kits = BTreeMap::new();
+        for class in [Class::S, Class::M, Class::L, Class::F].into_iter().filter(|class| chain.minds(*class))
+        {
+            kits.insert(class.letter(), Arc::new(Kit::new(files, chain, Some(class))?));
+        }
+        Ok(Self { kits, plain })
+    }
+
+    pub(super) fn kit(&self, model: &Model) -> &Kit {
+        self.kits.get(model.class.letter()).unwrap_or(&self.plain)
+    }
+}
+
+impl Kit {
+    fn new(files: &Files, chain: &Chain, class: Option<Class>) -> Result<Self, LoadError> {
+        let (manifest, tools) = chain.merge(class)?;
+        let surface = surface(&manifest, &tools);
+        let (own, paths) = own_texts(files, chain)?;
+        let mut kit = Self {
+            id: manifest.id.clone(),
+            manifest,
+            tools,
+            surface,
+            texts: Texts::new(),
+            files: Arc::new(own),
+        };
+        kit.check_tools()?;
+        if class.is_none() {
+            kit.check_names()?;
+        }
+        kit.add_common(files)?;
+        kit.add_inline()?;
+        kit.add_files(&paths)?;
+        Ok(kit)
+    }
+
+    fn add_common(&mut self, files: &Files) -> Result<(), LoadError> {
+        for name in files.texts(COMMON) {
+            if let Some(found) = files.read(COMMON, &name)? {
+                self.texts.add(&format!("{COMMON}/{name}"), &found.text, &SAYING, &found.path)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Templates that stand in the tables themselves.
+    fn add_inline(&mut self) -> Result<(), LoadError> {
+        let path = |table: &str| format!("{}/{table}", self.id);
+        let mut inline: Vec<(String, String, String)> = Vec::new();
+        for (name, tool) in self.tools.iter() {
+            inline
+                .extend(tool.result.iter().map(|text| (result_name(name), text.clone(), path("tools.toml"))));
+        }
+        for (name, text) in self.manifest.errors.iter() {
+            inline.extend(text.map(|text| (error_name(name), text.to_owned(), path("harness.toml"))));
+        }
+        for (at, opening) in self.manifest.opening.iter().enumerate() {
+            inline.extend(opening.text.iter().map(|t| (opening_name(at), t.clone(), path("harness.toml"))));
+            if opening.text.is_some() == opening.file.is_some() {
+                let what = "an `opening` has either `text` or `file`".to_owned();
+                return Err(LoadError::broken(path("harness.toml"), None, what));
+            }
+        }
+        inline.extend(
+            self.manifest.notes.wrap.iter().map(|t| (WRAP.to_owned(), t.clone(), path("harness.toml"))),
+        );
+        for (name, text, path) in inline {
+            self.texts.add(&name, &text, &SAYING, &path)?;
+        }
+        Ok(())
+    }
+
+    /// Templates that the manifest names by file.
+    fn add_files(&mut self, paths: &BTreeMap<String, String>) -> Result<(), LoadError> {
+        let m = &self.manifest;
+        let blocks = m.system.blocks.iter().chain(&m.system.append).map(|f| (f, &[][..]));
+        let said = m.user.first.iter().chain(&m.user.each).map(|f| (f, &["text"][..]));
+        let openings = m.opening.iter().filter_map(|o| o.file.as_ref()).map(|f| (f, &[][..]));
+        let rest =
+            m.turn.retry.iter().chain(&m.submit.confirm).chain(&m.compact.prompt).chain(&m.compact.back);
+        let rest = rest.chain(m.reminder.iter().map(|r| &r.file)).map(|f| (f, &SAYING[..]));
+        let named: Vec<(String, &[&str])> =
+            blocks.chain(said).chain(openings).chain(rest).map(|(f, more)| (f.clone(), more)).collect();
+        for (file, more) in named {
+            let Some(text) = self.files.get(&file) else {
+                let near = super::load::nearest(&file, self.files.keys().map(String::as_str));
+                let near = near.map(|n| format!("; did you mean `{n}`")).unwrap_or_default();
+                let what = format!("names the file `{file}`, which the harness does not have{near}");
+                return Err(LoadError::broken(format!("{}/harness.toml", self.id), None, what));
+            };
+            self.texts.add(&file, text, more, &paths[&file])?;
+        }
+        Ok(())
+    }
+
+    /// What serde cannot see: kinds, parameters and reminders that are named in the tables.
+    fn check_tools(&self) -> Result<(), LoadError> {
+        let broken = |what: String| LoadError::broken(format!("{}/tools.toml", self.id), None, what);
+        for (name, tool) in self.tools.iter() {
+            for kind in tool.kinds() {
+                if !super::bind::KINDS.contains(&kind) {
+                    let near = super::load::nearest(kind, super::bind::KINDS.iter().copied());
+                    let near = near.map(|n| format!("; did you mean `{n}`")).unwrap_or_default();
+                    return Err(broken(format!("`{name}` does `{kind}`, which tack cannot do{near}")));
+                }
+            }
+            if tool.kinds().next().is_none() || (tool.pick.is_some() == tool.when.is_empty()) {
+                return Err(broken(format!("`{name}` needs `does`, or `pick` together with `when`")));
+            }
+            let variants = tool.when.iter().flat_map(|(_, v)| v.needs.iter().chain(&v.uses));
+            let mut named = variants.chain(&tool.args).chain(&tool.pick);
+            if let Some(param) = named.find(|param| tool.params.find(param).is_none()) {
+                return Err(broken(format!(
+                    "`{name}` names the parameter `{param}`, which it does not have"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Tools that the manifest names. A class may drop one of them, and its reminder with it.
+    fn check_names(&self) -> Result<(), LoadError> {
+        let bare = self.manifest.dialect.bare.iter();
+        let since = self.manifest.reminder.iter().filter_map(|r| r.when.results_since.as_ref());
+        match bare.chain(since).find(|name| self.tools.find(name).is_none()) {
+            Some(name) => {
+                let what = format!("names the tool `{name}`, which the harness does not have");
+                Err(LoadError::broken(format!("{}/harness.toml", self.id), None, what))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Facts for a template in a session.
+    pub fn values(&self, view: &View<'_>) -> Values {
+        let values = self.bare_values().add_scene(view.scene, &self.files).add_model(view.model);
+        let alone = view.scene.unattended.then(|| self.say(&Saying::Unattended));
+        values.with("unattended", alone)
+    }
+
+    /// Facts for a template that belongs to no request.
+    pub fn bare_values(&self) -> Values {
+        Values::of_tools(&self.id, &self.tools)
+    }
+
+    pub fn render(&self, name: &str, values: &Values) -> anyhow::Result<String> {
+        self.texts.render(name, values)
+    }
+
+    /// A text every harness has: the manifest's own under `[errors]`, else the common one. These
+    /// speak of the loop's troubles, so a template that fails is left bare rather than the session.
+    pub fn common(&self, name: &str, values: &Values) -> String {
+        let own = error_name(name);
+        let name = if self.texts.has(&own) { own } else { format!("{COMMON}/{name}.md") };
+        self.texts.render(&name, values).unwrap_or_else(|e| {
+            tracing::warn!("{}: {e:#}", self.id);
+            name
+        })
+    }
+
+    pub fn tool(&self, name: &str) -> Option<(&str, &Tool)> {
+        self.tools.iter().find(|(known, _)| *known == name)
+    }
+
+    fn rules(&self) -> Rules {
+        let (turn, timeouts) = (&self.manifest.turn, &self.manifest.timeouts);
+        Rules {
+            retries: turn.retries,
+            parallel: turn.parallel,
+            refuse_repeats: turn.repeats == Repeats::Refused,
+            steps: turn.steps,
+            shell_timeout: timeouts.shell.saturating_mul(1000),
+            shell_timeout_most: timeouts.shell_most.max(timeouts.shell).saturating_mul(1000),
+        }
+    }
+
+    pub fn say(&self, saying: &Saying<'_>) -> String {
+        let values = saying.values(self.bare_values());
+        let own = match saying {
+            Saying::Compact => self.manifest.compact.prompt.as_ref(),
+            Saying::SummaryBack { .. } => self.manifest.compact.back.as_ref(),
+            Saying::CutOff
+            | Saying::Interrupted
+            | Saying::NotExecuted
+            | Saying::Repeat { .. }
+            | Saying::RepeatRefused
+            | Saying::RepeatStop { .. }
+            | Saying::StepsLeft { .. }
+            | Saying::ImageLeftOut
+            | Saying::Unattended
+            | Saying::JobEnded { .. } => None,
+        };
+        let own = own.and_then(|file| self.texts.render(file, &values).ok());
+        own.unwrap_or_else(|| self.common(saying.name(), &values))
+    }
+}
+
+#[async_trait]
+impl Harness for Loaded {
+    fn id(&self) -> &str {
+        &self.plain.id
+    }
+
+    fn wires(&self) -> &[WireKind] {
+        &self.plain.manifest.wire.allow
+    }
+
+    fn surface(&self, model: &Model) -> u64 {
+        self.kit(model).surface
+    }
+
+    fn rules(&self, model: &Model) -> Rules {
+        self.kit(model).rules()
+    }
+
+    async fn prompt(&self, view: &View<'_>) -> anyhow::Result<Prompt> {
+        render::prompt(self.kit(view.model), view)
+    }
+
+    async fn interpret(&self, reply: &mut Reply, view: &View<'_>) -> anyhow::Result<Verdict> {
+        dialect::interpret(self.kit(view.model), reply, view)
+    }
+
+    fn limits(&self, call: &ToolCall, model: &Model) -> Limits {
+        tell::limits(self.kit(model), call)
+    }
+
+    fn needs_read(&self, call: &ToolCall) -> bool {
+        tell::needs_read(&self.plain, call)
+    }
+
+    async fn tell(&self, call: &ToolCall, outcome: &Outcome, view: &View<'_>) -> anyhow::Result<Vec<Part>> {
+        Ok(tell::tell(self.kit(view.model), call, outcome, view))
+    }
+
+    async fn submitted(
+        &self,
+        call: &ToolCall,
+        outcome: &Outcome,
+        view: &View<'_>,
+    ) -> anyhow::Result<Submitted> {
+        tell::submitted(self.kit(view.model), call, outcome, view)
+    }
+
+    async fn notes(&self, view: &View<'_>) -> anyhow::Result<Vec<String>> {
+        remind::due(self.kit(view.model), view)
+    }
+
+    fn say(&self, saying: &Saying<'_>) -> String {
+        self.plain.say(saying)
+    }
+}
+
+/// What texts about a call, a result or the loop may use besides the facts.
+const SAYING: [&str; 26] = [
+    "text", "out", "action", "args", "name", "names", "closest", "param", "wanted", "got", "missing",
+    "problem", "example", "usage", "found", "why", "times", "left", "summary", "diff", "shown", "count",
+    "command", "exit", "tail", "focus",
+];
+
+pub(super) const WRAP: &str = "notes.wrap";
+
+pub(super) fn result_name(tool: &str) -> String {
+    format!("tools.{tool}.result")
+}
+
+pub(super) fn error_name(error: &str) -> String {
+    format!("errors.{error}")
+}
+
+pub(super) fn opening_name(at: usize) -> String {
+    format!("opening.{at}")
+}
+
+type Named = BTreeMap<String, String>;
+
+/// The chain's text files by name, and where each was found.
+fn own_texts(files: &Files, chain: &Chain) -> Result<(Named, Named), LoadError> {
+    let (mut texts, mut paths) = (Named::new(), Named::new());
+    for id in chain.ids() {
+        for name in files.texts(&id) {
+            if !texts.contains_key(&name)
+                && let Some(found) = files.read(&id, &name)?
+            {
+                paths.insert(name.clone(), found.path);
+                texts.insert(name, found.text);
+            }
+        }
+    }
+    Ok((texts, paths))
+}
+
+/// The first 8 bytes of a SHA-256, so that it is the same in every build: sessions store it.
+fn surface(manifest: &Manifest, tools: &Tools) -> u64 {
+    let tools: Vec<Value> =
+        tools.iter().map(|(name, tool)| json!([name, bare_schema(tool.schema())])).collect();
+    let dialect = &manifest.dialect;
+    let seen = json!([tools, dialect.kind, dialect.bare, dialect.labels, dialect.tags]);
+    let hash = Sha256::digest(seen.to_string());
+    u64::from_be_bytes(hash[..8].try_into().expect("a SHA-256 has 32 bytes"))
+}
+
+/// The schema without its texts.
+fn bare_schema(mut schema: Value) -> Value {
+    if let Some(fields) = schema.as_object_mut() {
+        if fields.get("description").is_some_and(Value::is_string) {
+            fields.shift_remove("description");
+        }
+        for value in fields.values_mut() {
+            *value = bare_schema(value.take());
+        }
+    }
+    schema
+}

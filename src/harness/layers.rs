@@ -1,0 +1,182 @@
+//! Layers: from the files of a chain of `extends` to one manifest and one set of tools per class.
+//!
+//! The lowest layer is the root of the chain. Each harness lays its base over what is below, then
+//! its table for the class, so that a fork's word wins over its parent's word for a class.
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use toml::{Table, Value};
+
+use crate::model::Class;
+
+use super::files::{Files, Found};
+use super::load::{LoadError, nearest};
+use super::manifest::{Manifest, SCHEMA};
+use super::tool::{Ordered, Tool, Tools};
+
+/// A chain of harnesses as read, the root first.
+pub(super) struct Chain {
+    layers: Vec<Layer>,
+}
+
+struct Layer {
+    id: String,
+    path: String,
+    manifest: Table,
+    tools: Table,
+}
+
+impl Chain {
+    pub fn read(files: &Files, id: &str) -> Result<Self, LoadError> {
+        let mut layers: Vec<Layer> = Vec::new();
+        let mut next = Some(id.to_owned());
+        while let Some(id) = next {
+            if layers.iter().any(|layer| layer.id == id) {
+                let mut ids: Vec<&str> = layers.iter().map(|layer| layer.id.as_str()).collect();
+                ids.push(&id);
+                return Err(LoadError::Cycle { chain: ids.join(" -> ") });
+            }
+            let Some(found) = files.read(&id, "harness.toml")? else {
+                return Err(missing_base(files, &layers, &id));
+            };
+            let read: Manifest = check(&found)?;
+            if read.schema != SCHEMA {
+                let what = format!("`schema` is {}; this tack reads {SCHEMA}", read.schema);
+                return Err(LoadError::broken(found.path, None, what));
+            }
+            if !read.id.is_empty() && read.id != id {
+                let what = format!("`id` is `{}` but the folder is `{id}`; make them the same", read.id);
+                return Err(LoadError::broken(found.path, None, what));
+            }
+            let tools = match files.read(&id, "tools.toml")? {
+                Some(tools) => {
+                    check::<Ordered<Tool>>(&tools)?;
+                    table(&tools)?
+                }
+                None => Table::new(),
+            };
+            next = read.extends;
+            layers.push(Layer { manifest: table(&found)?, path: found.path, id, tools });
+        }
+        layers.reverse();
+        Ok(Self { layers })
+    }
+
+    /// The ids, the wanted harness first: where a file of the harness may lie.
+    pub fn ids(&self) -> Vec<String> {
+        self.layers.iter().rev().map(|layer| layer.id.clone()).collect()
+    }
+
+    /// Whether models of this class get something of their own.
+    pub fn minds(&self, class: Class) -> bool {
+        self.layers.iter().any(|layer| class_table(&layer.manifest, class).is_some())
+    }
+
+    /// What the chain comes to, for a class or without one.
+    pub fn merge(&self, class: Option<Class>) -> Result<(Manifest, Tools), LoadError> {
+        let mut manifest = Table::new();
+        let mut tools = Table::new();
+        for layer in &self.layers {
+            let mut base = layer.manifest.clone();
+            base.remove("class");
+            lay(&mut manifest, base);
+            if let Some(over) = class.and_then(|class| class_table(&layer.manifest, class)) {
+                lay(&mut manifest, over.clone());
+            }
+            lay(&mut tools, layer.tools.clone());
+        }
+        let top = self.layers.last().expect("a chain has at least the harness itself");
+        manifest.insert("id".to_owned(), Value::String(top.id.clone()));
+        let broken = |e: toml::de::Error| LoadError::broken(top.path.clone(), None, e.message().to_owned());
+        let manifest = Manifest::deserialize(Value::Table(manifest)).map_err(broken)?;
+        let mut tools = Tools::deserialize(Value::Table(tools)).map_err(broken)?;
+        choose(&manifest, &mut tools, &top.path)?;
+        Ok((manifest, tools))
+    }
+}
+
+fn choose(manifest: &Manifest, tools: &mut Tools, path: &str) -> Result<(), LoadError> {
+    let choice = &manifest.tools;
+    for name in choice.keep.iter().chain(&choice.drop) {
+        if tools.find(name).is_none() {
+            let near =
+                nearest(name, tools.names()).map(|n| format!("; did you mean `{n}`")).unwrap_or_default();
+            let what = format!("`tools` names `{name}`, which is no tool of this harness{near}");
+            return Err(LoadError::broken(path.to_owned(), None, what));
+        }
+    }
+    tools.retain(|name| {
+        (choice.keep.is_empty() || choice.keep.iter().any(|kept| kept == name))
+            && !choice.drop.iter().any(|dropped| dropped == name)
+    });
+    Ok(())
+}
+
+fn missing_base(files: &Files, layers: &[Layer], id: &str) -> LoadError {
+    match layers.last() {
+        Some(from) => {
+            let ids = files.ids();
+            let near = nearest(id, ids.keys().map(String::as_str));
+            let near = near.map(|n| format!("; did you mean `{n}`")).unwrap_or_default();
+            LoadError::broken(
+                from.path.clone(),
+                None,
+                format!("`extends` names `{id}`, which does not exist{near}"),
+            )
+        }
+        None => LoadError::broken(format!("{id}/harness.toml"), None, "the file is missing".to_owned()),
+    }
+}
+
+fn class_table(manifest: &Table, class: Class) -> Option<&Table> {
+    manifest.get("class")?.get(class.letter())?.as_table()
+}
+
+/// Tables deeply, everything else as a whole.
+fn lay(base: &mut Table, over: Table) {
+    for (key, value) in over {
+        match (base.get_mut(&key), value) {
+            (Some(Value::Table(below)), Value::Table(above)) => lay(below, above),
+            (_, value) => {
+                base.insert(key, value);
+            }
+        }
+    }
+}
+
+fn table(found: &Found) -> Result<Table, LoadError> {
+    check::<Table>(found)
+}
+
+/// Reads a file by itself, so that an error has its line.
+fn check<T: DeserializeOwned>(found: &Found) -> Result<T, LoadError> {
+    toml::from_str(&found.text).map_err(|e| {
+        let at = e.span().map(|span| span.start.min(found.text.len()));
+        let line = at.map(|at| found.text[..at].matches('\n').count() + 1);
+        let section = at.map(|at| section(&found.text[..at])).unwrap_or_default();
+        LoadError::broken(found.path.clone(), line, explain(e.message(), &section))
+    })
+}
+
+/// The table whose header stands last in `text`.
+fn section(text: &str) -> String {
+    let header = text.lines().rev().map(str::trim).find(|line| line.starts_with('['));
+    let name = header.and_then(|line| line.split(']').next()).map(|line| line.trim_start_matches('['));
+    name.map(|name| format!("{}.", name.trim())).unwrap_or_default()
+}
+
+/// Turns serde's list of all possible names into the one that was meant.
+fn explain(message: &str, section: &str) -> String {
+    let words: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
+    let (Some(wrong), true) = (words.first(), message.starts_with("unknown ")) else {
+        return message.lines().collect::<Vec<_>>().join(" ");
+    };
+    let kind = if message.starts_with("unknown field") { "key" } else { "value" };
+    let shown = if kind == "key" { format!("{section}{wrong}") } else { (*wrong).to_owned() };
+    let possible = &words[1..];
+    match nearest(wrong, possible.iter().copied()) {
+        Some(near) => format!("unknown {kind} `{shown}`; did you mean `{near}`"),
+        None if possible.is_empty() => format!("unknown {kind} `{shown}`"),
+        None => format!("unknown {kind} `{shown}`; possible here: {}", possible.join(", ")),
+    }
+}

@@ -1,0 +1,152 @@
+//! The library: finds harnesses, loads the one that is wanted, chooses one for `auto`.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use globset::{GlobBuilder, GlobMatcher};
+
+use crate::model::Model;
+
+use super::Harness;
+use super::files::Files;
+use super::kit::Loaded;
+use super::layers::Chain;
+use super::manifest::Manifest;
+use super::sample::{self, Sample};
+
+/// Why a harness cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    #[error("there is no harness `{id}`{}", meant(.near))]
+    Unknown { id: String, near: Vec<String> },
+    #[error("{file}{}: {what}", line.map(|n| format!(":{n}")).unwrap_or_default())]
+    Broken { file: String, line: Option<usize>, what: String },
+    #[error("`extends` goes in a circle: {chain}")]
+    Cycle { chain: String },
+}
+
+impl LoadError {
+    pub(super) fn broken(file: String, line: Option<usize>, what: String) -> Self {
+        Self::Broken { file, line, what }
+    }
+}
+
+fn meant(near: &[String]) -> String {
+    match near {
+        [] => "; `tack harness list` shows all".to_owned(),
+        near => format!(
+            "; did you mean {}",
+            near.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(" or ")
+        ),
+    }
+}
+
+/// A row of `tack harness list`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Listing {
+    pub id: String,
+    pub name: String,
+    pub summary: String,
+    /// The client and version it follows.
+    pub mirrors: Option<String>,
+    /// The folder that has a part of it; None when all of it is built in.
+    pub from: Option<PathBuf>,
+    pub extends: Option<String>,
+    /// Estimate of system prompt, opening and tools on a sample scene: characters through 4.
+    pub tokens: usize,
+}
+
+/// The harnesses of the binary and of some folders.
+pub struct Library {
+    files: Files,
+}
+
+impl Library {
+    /// Of the folders, which need not exist, a later one wins over an earlier one.
+    pub fn new(dirs: Vec<PathBuf>) -> Self {
+        Self { files: Files::new(dirs) }
+    }
+
+    pub fn ids(&self) -> Vec<String> {
+        self.files.ids().into_keys().collect()
+    }
+
+    /// All harnesses in order of their ids; one that does not load says why.
+    pub fn list(&self) -> Vec<(String, Result<Listing, LoadError>)> {
+        self.ids()
+            .into_iter()
+            .map(|id| (id.clone(), self.sample(&id, &sample::model()).map(|s| s.listing)))
+            .collect()
+    }
+
+    pub fn get(&self, id: &str) -> Result<Arc<dyn Harness>, LoadError> {
+        Ok(Arc::new(self.load(id)?))
+    }
+
+    /// The request that this harness makes of a sample session, and what the list says of it.
+    pub fn sample(&self, id: &str, model: &Model) -> Result<Sample, LoadError> {
+        let harness = self.load(id)?;
+        let from = self.files.ids().remove(id).flatten();
+        sample::of(&harness, model, from)
+    }
+
+    /// The harness for a model when the user named none: the one whose `match` claims it, a folder's
+    /// before a built-in one, else `native` for GPT models if there is one, else `minimal`.
+    pub fn pick(&self, provider: &str, model: &str) -> String {
+        let mut ids: Vec<_> = self.files.ids().into_iter().collect();
+        ids.sort_by_key(|(_, from)| from.is_none());
+        let claims = |id: &str| self.head(id).is_some_and(|manifest| manifest.claims(provider, model));
+        if let Some((id, _)) = ids.iter().find(|(id, _)| claims(id)) {
+            return id.clone();
+        }
+        let short = model.rsplit('/').next().unwrap_or(model).to_ascii_lowercase();
+        if short.starts_with("gpt-") && ids.iter().any(|(id, _)| id == "native") {
+            return "native".to_owned();
+        }
+        "minimal".to_owned()
+    }
+
+    pub(super) fn load(&self, id: &str) -> Result<Loaded, LoadError> {
+        let ids = self.files.ids();
+        if !ids.contains_key(id) {
+            let mut near: Vec<_> = ids.into_keys().map(|known| (similarity(id, &known), known)).collect();
+            near.retain(|(score, _)| *score > 0.7);
+            near.sort_by(|a, b| b.0.total_cmp(&a.0));
+            let near = near.into_iter().take(3).map(|(_, known)| known).collect();
+            return Err(LoadError::Unknown { id: id.to_owned(), near });
+        }
+        Loaded::new(&self.files, &Chain::read(&self.files, id)?)
+    }
+
+    /// The harness's own manifest, without what it extends. None when it is broken: `auto` goes on.
+    fn head(&self, id: &str) -> Option<Manifest> {
+        let found = self.files.read(id, "harness.toml").ok()??;
+        toml::from_str(&found.text).ok()
+    }
+}
+
+impl Manifest {
+    fn claims(&self, provider: &str, model: &str) -> bool {
+        let hit =
+            |globs: &[String], name: &str| globs.iter().filter_map(|g| glob(g)).any(|g| g.is_match(name));
+        hit(&self.claims.models, model) || hit(&self.claims.providers, provider)
+    }
+}
+
+fn glob(pattern: &str) -> Option<GlobMatcher> {
+    GlobBuilder::new(pattern).case_insensitive(true).build().ok().map(|glob| glob.compile_matcher())
+}
+
+/// The name that was probably meant.
+pub(super) fn nearest<'a>(wrong: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let scored = names.map(|name| (similarity(wrong, name), name));
+    scored.filter(|(score, _)| *score > 0.75).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
+}
+
+/// From 0 to 1. A name that contains the other counts as close.
+pub(super) fn similarity(a: &str, b: &str) -> f64 {
+    let (a, b) = (a.to_ascii_lowercase(), b.to_ascii_lowercase());
+    let contained = a.len() > 2 && b.len() > 2 && (a.contains(&b) || b.contains(&a));
+    let score = strsim::jaro_winkler(&a, &b);
+    if contained { score.max(0.8) } else { score }
+}

@@ -1,0 +1,219 @@
+//! Rendering: items become a prompt.
+//!
+//! The log is neutral and never changes; what is sent is made from it anew each time, for this
+//! harness, model and wire. The result is valid by construction: every call is followed by exactly
+//! one answer. An item added at the end only adds to the end, save where `forget` applies.
+
+mod forget;
+mod replay;
+mod thread;
+
+use serde_json::{Map, Value, json};
+
+use crate::model::{Body, Image, Item, Note, NoteKind, Part, Reply, Said, ToolResult, WireKind};
+use crate::wire::prompt::{Piece, Prompt, Role, Style, ToolSpec};
+
+use super::View;
+use super::kit::{Kit, WRAP, opening_name};
+use super::manifest::{DialectKind, NoteRole};
+use super::template::Values;
+use replay::Replay;
+use thread::Thread;
+
+pub(super) fn prompt(kit: &Kit, view: &View<'_>) -> anyhow::Result<Prompt> {
+    let manifest = &kit.manifest;
+    let values = kit.values(view);
+    let blocks = manifest.system.blocks.iter().chain(&manifest.system.append);
+    let system: Vec<String> = blocks.map(|file| kit.render(file, &values)).collect::<anyhow::Result<_>>()?;
+    let mut thread = Thread::new(manifest.messages.merge);
+    for (at, opening) in manifest.opening.iter().enumerate() {
+        let name = opening.file.clone().unwrap_or_else(|| opening_name(at));
+        thread.push(opening.role, vec![Piece::Text(kit.render(&name, &values)?)]);
+    }
+    History { kit, view, values }.render(&mut thread)?;
+    let tools = match manifest.dialect.kind {
+        DialectKind::Calls => specs(kit),
+        DialectKind::Fenced => Vec::new(),
+    };
+    Ok(Prompt {
+        system: system.into_iter().filter(|block| !block.trim().is_empty()).collect(),
+        messages: thread.messages,
+        tools,
+        body: body(kit, view),
+        stream: manifest.wire.stream,
+        style: style(kit),
+    })
+}
+
+fn specs(kit: &Kit) -> Vec<ToolSpec> {
+    let spec = |(name, tool): (&str, &super::tool::Tool)| ToolSpec {
+        name: name.to_owned(),
+        about: tool.about.clone(),
+        schema: tool.schema(),
+        strict: tool.strict,
+    };
+    kit.tools.iter().map(spec).collect()
+}
+
+fn style(kit: &Kit) -> Style {
+    let messages = &kit.manifest.messages;
+    Style {
+        system_role: kit.manifest.system.role.unwrap_or(Role::System),
+        user: messages.user,
+        result: messages.result,
+        empty: messages.empty,
+        empty_with_thinking: messages.empty_with_thinking,
+    }
+}
+
+/// Body fields. A limit of the answer that the user set wins over the manifest's.
+fn body(kit: &Kit, view: &View<'_>) -> Map<String, Value> {
+    let request = &kit.manifest.request;
+    let mut body = request.all.clone();
+    let own = match view.wire {
+        WireKind::Chat => &request.chat,
+        WireKind::Responses => &request.responses,
+        WireKind::Messages => &request.messages,
+    };
+    body.extend(own.clone());
+    if let Some(most) = view.model.max_output {
+        for key in ["max_tokens", "max_completion_tokens", "max_output_tokens"] {
+            if let Some(limit) = body.get_mut(key) {
+                *limit = json!(most);
+            }
+        }
+    }
+    body
+}
+
+struct History<'a> {
+    kit: &'a Kit,
+    view: &'a View<'a>,
+    values: Values,
+}
+
+impl History<'_> {
+    fn render(&self, thread: &mut Thread) -> anyhow::Result<()> {
+        let mut first = true;
+        let mut items = self.view.items;
+        if let Some((text, rest)) = summarized(items) {
+            items = rest;
+            let back = super::Saying::SummaryBack { summary: text };
+            let text = self.wrapped(&self.kit.say(&back), &mut first)?;
+            thread.push(Role::User, vec![Piece::Text(text)]);
+        }
+        let forgotten = forget::forgotten(items, self.kit.manifest.turn.forget, self.kit.surface);
+        let mut replay = Replay::new(self.kit, self.view);
+        for (at, item) in items.iter().enumerate().filter(|(at, _)| !forgotten.contains(at)) {
+            match &item.body {
+                Body::User(said) => {
+                    let mut pieces = vec![Piece::Text(self.wrapped(&said.text, &mut first)?)];
+                    self.add_images(&mut pieces, said);
+                    thread.push(Role::User, pieces);
+                }
+                Body::Note(note) => self.note(thread, note)?,
+                Body::Assistant(reply) => replay.reply(thread, reply, &results(items, at)),
+                // Results are told right after their reply, wherever they lie.
+                Body::Result(_) | Body::Scene(_) | Body::Summary(_) | Body::Mark(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// What the person typed, in the harness's words around it.
+    fn wrapped(&self, text: &str, first: &mut bool) -> anyhow::Result<String> {
+        let user = &self.kit.manifest.user;
+        let around = if *first { user.first.as_ref().or(user.each.as_ref()) } else { user.each.as_ref() };
+        *first = false;
+        match around {
+            Some(file) => self.kit.render(file, &self.values.clone().with("text", text)),
+            None => Ok(text.to_owned()),
+        }
+    }
+
+    fn add_images(&self, pieces: &mut Vec<Piece>, said: &Said) {
+        pieces.extend(said.images.iter().map(|image| piece_of_image(self.kit, self.view, image)));
+    }
+
+    fn note(&self, thread: &mut Thread, note: &Note) -> anyhow::Result<()> {
+        if note.harness.as_ref().is_some_and(|id| *id != self.kit.id) {
+            return Ok(());
+        }
+        let loud = matches!(note.kind, NoteKind::Correction | NoteKind::Guard);
+        let role = match (note.kind, self.kit.manifest.notes.role) {
+            (NoteKind::Correction, _) => Role::User,
+            (_, NoteRole::User) => Role::User,
+            (_, NoteRole::System) => Role::System,
+            (_, NoteRole::Developer) => Role::Developer,
+            (_, NoteRole::None) if loud => Role::User,
+            (_, NoteRole::None) => return Ok(()),
+        };
+        let wrap = self.kit.manifest.notes.wrap.is_some() && note.kind != NoteKind::Correction;
+        let text = if wrap {
+            self.kit.render(WRAP, &self.values.clone().with("text", &note.text))?
+        } else {
+            note.text.clone()
+        };
+        thread.push(role, vec![Piece::Text(text)]);
+        Ok(())
+    }
+}
+
+/// The last summary, and the items that it does not stand for.
+fn summarized(items: &[Item]) -> Option<(&str, &[Item])> {
+    let summary = items.iter().rev().find_map(|item| match &item.body {
+        Body::Summary(summary) => Some(summary),
+        _ => None,
+    })?;
+    let rest = items.iter().position(|item| item.id > summary.upto).unwrap_or(items.len());
+    Some((&summary.text, &items[rest..]))
+}
+
+/// The results of the reply at `at`: those before the next reply, in the order of their calls.
+fn results(items: &[Item], at: usize) -> Vec<Option<&ToolResult>> {
+    let Body::Assistant(reply) = &items[at].body else { return Vec::new() };
+    let until = items[at + 1..].iter().take_while(|item| !matches!(item.body, Body::Assistant(_)));
+    let mut found: Vec<&ToolResult> = until
+        .filter_map(|item| match &item.body {
+            Body::Result(result) => Some(result),
+            _ => None,
+        })
+        .collect();
+    let mut take = |part: &Part| match part {
+        Part::Call(call) => {
+            let place = found.iter().position(|result| result.call == call.id);
+            Some(place.map(|place| found.remove(place)))
+        }
+        Part::Text { .. } | Part::Thinking { .. } | Part::Image(_) => None,
+    };
+    reply.parts.iter().filter_map(&mut take).collect()
+}
+
+/// The image's bytes, or a text that it was left out.
+fn piece_of_image(kit: &Kit, view: &View<'_>, image: &Image) -> Piece {
+    let blind = view.drop_images || view.model.vision == Some(false);
+    let bytes = (!blind).then(|| view.blobs.base64(&image.blob)).flatten();
+    match bytes {
+        Some(base64) => Piece::Image { mime: image.mime.clone(), base64 },
+        None => Piece::Text(kit.say(&super::Saying::ImageLeftOut)),
+    }
+}
+
+fn pieces_of_parts(kit: &Kit, view: &View<'_>, parts: &[Part]) -> Vec<Piece> {
+    let piece = |part: &Part| match part {
+        Part::Text { text } => Some(Piece::Text(text.clone())),
+        Part::Image(image) => Some(piece_of_image(kit, view, image)),
+        Part::Thinking { .. } | Part::Call(_) => None,
+    };
+    let pieces: Vec<Piece> = parts.iter().filter_map(piece).collect();
+    if pieces.is_empty() { vec![Piece::Text(String::new())] } else { pieces }
+}
+
+/// A reply was made here: by this model, at this provider, over this wire.
+fn is_own(view: &View<'_>, reply: &Reply) -> bool {
+    let origin = &reply.origin;
+    origin.provider == view.model.provider && origin.model == view.model.name && origin.wire == view.wire
+}
+
+#[cfg(test)]
+mod tests;

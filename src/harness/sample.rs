@@ -1,0 +1,111 @@
+//! A sample session, so that a person can see the exact request a harness makes.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::model::{
+    BlobId, Body, Class, Entry, Git, Instructions, Item, ItemId, Model, Said, Scene, WireKind,
+};
+use crate::wire::prompt::{Piece, Prompt};
+
+use super::kit::Loaded;
+use super::load::{Listing, LoadError};
+use super::{Blobs, Harness, View, render};
+
+/// The request of a session that has just begun, and the harness's row in the list.
+pub struct Sample {
+    pub prompt: Prompt,
+    pub listing: Listing,
+}
+
+/// A hosted model that nobody claims.
+pub fn model() -> Model {
+    Model {
+        provider: "sample".to_owned(),
+        name: "sample-model".to_owned(),
+        wire: WireKind::Chat,
+        class: Class::F,
+        window: None,
+        max_output: None,
+        vision: None,
+        effort: None,
+        local: false,
+        prices: None,
+    }
+}
+
+/// A small project.
+pub fn scene() -> Scene {
+    let entry = |path: &str, dir| Entry { path: path.to_owned(), dir };
+    let text = "Run `make check` before you finish.\nKeep functions short.".to_owned();
+    Scene {
+        time: "2026-03-01T09:30:00+01:00[Europe/Berlin]".to_owned(),
+        cwd: "/home/me/project".to_owned(),
+        os: "linux".to_owned(),
+        os_version: "6.12".to_owned(),
+        arch: "x86_64".to_owned(),
+        shell: "bash".to_owned(),
+        git: Some(Git { root: "/home/me/project".to_owned(), branch: "main".to_owned() }),
+        listing: vec![
+            entry("AGENTS.md", false),
+            entry("Makefile", false),
+            entry("src", true),
+            entry("src/main.py", false),
+            entry("src/greet.py", false),
+        ],
+        instructions: vec![Instructions { path: "/home/me/project/AGENTS.md".to_owned(), text, cut: false }],
+        sandbox: "workspace-write".to_owned(),
+        network: false,
+        reduced: None,
+        unattended: false,
+    }
+}
+
+pub(super) fn of(harness: &Loaded, model: &Model, from: Option<PathBuf>) -> Result<Sample, LoadError> {
+    let scene = scene();
+    let said = Said { text: "Make the greeting polite.".to_owned(), images: Vec::new() };
+    let at = jiff::Timestamp::UNIX_EPOCH;
+    let items = [Item { id: ItemId(1), turn: 1, at, body: Body::User(said) }];
+    let wire = harness.wires().first().copied().unwrap_or(WireKind::Chat);
+    let view = View { items: &items, scene: &scene, model, wire, blobs: &NoBlobs, drop_images: false };
+    let kit = harness.kit(model);
+    let prompt = render::prompt(kit, &view)
+        .map_err(|e| LoadError::broken(format!("{}/harness.toml", kit.id), None, format!("{e:#}")))?;
+    let manifest = &kit.manifest;
+    let listing = Listing {
+        id: kit.id.clone(),
+        name: if manifest.name.is_empty() { kit.id.clone() } else { manifest.name.clone() },
+        summary: manifest.summary.clone(),
+        mirrors: manifest.mirrors.clone(),
+        from,
+        extends: manifest.extends.clone(),
+        tokens: tokens(&prompt),
+    };
+    Ok(Sample { prompt, listing })
+}
+
+/// What the harness itself costs: system, openings and tools, by characters through 4. The one
+/// sentence of the sample's prompt is in it where a template stands around it.
+pub fn tokens(prompt: &Prompt) -> usize {
+    let pieces = prompt.messages.iter().flat_map(|message| &message.pieces).map(|piece| match piece {
+        Piece::Text(text) => text.chars().count(),
+        Piece::Image { .. } | Piece::Thinking { .. } | Piece::Call { .. } | Piece::Result { .. } => 0,
+    });
+    let system = prompt.system.iter().map(|block| block.chars().count());
+    let tools = prompt.tools.iter().map(|tool| {
+        let function = serde_json::json!({
+            "type": "function",
+            "function": { "name": tool.name, "description": tool.about, "parameters": tool.schema },
+        });
+        function.to_string().chars().count()
+    });
+    pieces.chain(system).chain(tools).sum::<usize>().div_ceil(4)
+}
+
+struct NoBlobs;
+
+impl Blobs for NoBlobs {
+    fn base64(&self, _: &BlobId) -> Option<Arc<str>> {
+        None
+    }
+}

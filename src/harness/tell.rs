@@ -1,0 +1,155 @@
+//! Telling the model what came of a call, and whether the work is handed in.
+
+use serde_json::{Value, json};
+
+use crate::model::{
+    Action, Body, Keep, Limits, MOST_BYTES, MOST_LINES, Outcome, Part, Reply, State, ToolCall,
+};
+
+use super::bind;
+use super::dialect::text_of;
+use super::kit::{Kit, result_name};
+use super::manifest::{KeepWord, Output};
+use super::template::Values;
+use super::tool::{Needs, Tool};
+use super::{Submitted, View};
+
+/// The tool's word, else the harness's, else the most.
+pub(super) fn limits(kit: &Kit, call: &ToolCall) -> Limits {
+    let none = Output::default();
+    let own = tool_of(kit, call).map_or(&none, |(_, tool)| &tool.output);
+    let all = &kit.manifest.output;
+    let runs = matches!(call.action, Action::Shell { .. } | Action::Job { .. });
+    // What a command prints matters at both ends; a file is read from its start.
+    let usual = if runs { KeepWord::Both } else { KeepWord::Head };
+    let keep = match own.keep.or(if runs { all.keep } else { None }).unwrap_or(usual) {
+        KeepWord::Head => Keep::Head,
+        KeepWord::Tail => Keep::Tail,
+        KeepWord::Both => Keep::Both { head_percent: own.head.or(all.head).unwrap_or(50).min(100) },
+    };
+    Limits {
+        bytes: own.bytes.or(all.bytes).unwrap_or(MOST_BYTES).min(MOST_BYTES),
+        lines: own.lines.or(all.lines).unwrap_or(MOST_LINES).min(MOST_LINES),
+        keep,
+    }
+}
+
+pub(super) fn needs_read(kit: &Kit, call: &ToolCall) -> bool {
+    tool_of(kit, call).is_some_and(|(_, tool)| tool.needs == Some(Needs::Read))
+}
+
+fn tool_of<'a>(kit: &'a Kit, call: &ToolCall) -> Option<(&'a str, &'a Tool)> {
+    bind::resolve(kit, &call.name)
+}
+
+pub(super) fn tell(kit: &Kit, call: &ToolCall, outcome: &Outcome, view: &View<'_>) -> Vec<Part> {
+    let text = match (&call.action, outcome.state) {
+        (Action::Unknown { why, .. }, _) => why.clone(),
+        (_, State::Refused) => kit.common("refused", &values(kit, call, outcome, view)),
+        (_, State::Interrupted) => kit.common("interrupted", &values(kit, call, outcome, view)),
+        (_, State::Ok | State::Failed | State::TimedOut) => result(kit, call, outcome, view),
+    };
+    let mut parts = vec![Part::Text { text }];
+    parts.extend(outcome.images.iter().cloned().map(Part::Image));
+    parts
+}
+
+/// The tool's template; when it has none or the template fails on this result, the common one.
+fn result(kit: &Kit, call: &ToolCall, outcome: &Outcome, view: &View<'_>) -> String {
+    let values = values(kit, call, outcome, view);
+    let own = tool_of(kit, call).filter(|(_, tool)| tool.result.is_some()).map(|(name, _)| result_name(name));
+    match own.map(|name| kit.render(&name, &values)) {
+        Some(Ok(text)) => text,
+        Some(Err(e)) => {
+            tracing::warn!("{}: {e:#}", kit.id);
+            kit.common("result", &values)
+        }
+        None => kit.common("result", &values),
+    }
+}
+
+fn values(kit: &Kit, call: &ToolCall, outcome: &Outcome, view: &View<'_>) -> Values {
+    let mut out = serde_json::to_value(outcome).unwrap_or_default();
+    if let Value::Object(out) = &mut out {
+        for key in ["exit", "cut", "data"] {
+            out.entry(key).or_insert(Value::Null);
+        }
+        if out["data"].is_null() {
+            out.insert("data".to_owned(), json!({}));
+        }
+        out.insert("timed_out".to_owned(), json!(outcome.state == State::TimedOut));
+        out.insert("failed".to_owned(), json!(outcome.state != State::Ok));
+    }
+    let args = bind::mend::object(&call.args).unwrap_or_default();
+    let values = kit.values(view).with("out", out).with("action", &call.action).with("args", args);
+    values.with("name", &call.name).with("text", &outcome.text)
+}
+
+pub(super) fn submitted(
+    kit: &Kit,
+    call: &ToolCall,
+    outcome: &Outcome,
+    view: &View<'_>,
+) -> anyhow::Result<Submitted> {
+    let submit = &kit.manifest.submit;
+    match &call.action {
+        Action::Shell { .. } => {
+            let worked = outcome.state == State::Ok && outcome.exit == Some(0);
+            let line = submit.first_line.as_deref().filter(|_| worked);
+            Ok(line.and_then(|line| after_line(&outcome.text, line)).map_or(Submitted::No, Submitted::Yes))
+        }
+        Action::Submit { text } if outcome.state == State::Ok => {
+            if let Some(file) = &submit.confirm
+                && !was_reviewed(call, view)
+            {
+                let diff = outcome.data.get("diff").and_then(Value::as_str).unwrap_or_default();
+                let text = kit.render(file, &values(kit, call, outcome, view).with("diff", diff))?;
+                return Ok(Submitted::Review(vec![Part::Text { text }]));
+            }
+            let said = if text.trim().is_empty() { words_of(call, view) } else { text.clone() };
+            Ok(Submitted::Yes(said))
+        }
+        _ => Ok(Submitted::No),
+    }
+}
+
+/// What follows the sentinel, when that is the first line with text.
+fn after_line(text: &str, line: &str) -> Option<String> {
+    let (first, rest) = text.trim_start().split_once('\n').unwrap_or((text.trim(), ""));
+    (first.trim() == line).then(|| rest.trim().to_owned())
+}
+
+/// An earlier call of this turn was answered with the review.
+fn was_reviewed(call: &ToolCall, view: &View<'_>) -> bool {
+    let Some(turn) = view.items.last().map(|item| item.turn) else { return false };
+    let submits = view.items.iter().filter(|item| item.turn == turn).filter_map(|item| match &item.body {
+        Body::Assistant(reply) => Some(reply),
+        _ => None,
+    });
+    let mut ids = submits.flat_map(|reply| &reply.parts).filter_map(|part| match part {
+        Part::Call(earlier) if matches!(earlier.action, Action::Submit { .. }) => Some(&earlier.id),
+        _ => None,
+    });
+    ids.any(|id| {
+        let answers = |item: &crate::model::Item| {
+            matches!(&item.body, Body::Result(r) if r.call == *id && r.outcome.state == State::Ok)
+        };
+        *id != call.id && view.items.iter().any(answers)
+    })
+}
+
+/// What the reply with this call says besides it.
+fn words_of(call: &ToolCall, view: &View<'_>) -> String {
+    let has = |reply: &Reply| reply.parts.iter().any(|p| matches!(p, Part::Call(c) if c.id == call.id));
+    let reply = view.items.iter().rev().find_map(|item| match &item.body {
+        Body::Assistant(reply) if has(reply) => Some(reply),
+        _ => None,
+    });
+    let text = reply.map(text_of).unwrap_or_default();
+    match call.span {
+        Some((from, to)) if text.is_char_boundary(from) && to <= text.len() && text.is_char_boundary(to) => {
+            format!("{}{}", &text[..from], &text[to..]).trim().to_owned()
+        }
+        _ => text.trim().to_owned(),
+    }
+}

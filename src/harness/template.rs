@@ -1,0 +1,295 @@
+//! Templates: texts with holes, filled from frozen facts.
+//!
+//! Pure: a template reads what it is given, never the machine. Its names are checked when it is
+//! loaded, so that a typing error is found before a session starts.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use anyhow::Context;
+use minijinja::value::{Kwargs, Serde, Value};
+use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior};
+
+use crate::model::{Entry, Model, Scene};
+
+use super::load::{LoadError, nearest};
+use super::tool::Tools;
+
+/// Known to every template.
+const FACTS: [&str; 22] = [
+    "cwd",
+    "os",
+    "os_version",
+    "arch",
+    "shell",
+    "git",
+    "agents_md",
+    "instructions",
+    "tools",
+    "model",
+    "unattended",
+    "reduced",
+    "sandbox",
+    "network",
+    "tool",
+    "date",
+    "listing",
+    "tree",
+    "file",
+    "class",
+    "harness",
+    "local",
+];
+
+/// The templates of one harness, compiled.
+pub(super) struct Texts {
+    env: Environment<'static>,
+}
+
+impl Texts {
+    pub fn new() -> Self {
+        let mut env = Environment::new();
+        env.set_undefined_behavior(UndefinedBehavior::SemiStrict);
+        env.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
+        // The built-in filter writes `<` as `\u003c`, for web pages.
+        env.add_filter("tojson", |value: Value| {
+            let wrong = |e: serde_json::Error| Error::new(ErrorKind::BadSerialization, e.to_string());
+            serde_json::to_string(&value).map_err(wrong)
+        });
+        Self { env }
+    }
+
+    /// Adds a template that may use the facts and the names in `more`. `path` is for the error.
+    pub fn add(&mut self, name: &str, text: &str, more: &[&str], path: &str) -> Result<(), LoadError> {
+        let broken = |line, what| LoadError::broken(path.to_owned(), line, what);
+        self.env
+            .add_template_owned(name.to_owned(), text.to_owned())
+            .map_err(|e| broken(e.line(), e.detail().unwrap_or("no valid template").to_owned()))?;
+        let template = self.env.get_template(name).map_err(|e| broken(None, e.to_string()))?;
+        let globals: Vec<&str> = self.env.globals().map(|(name, _)| name).collect();
+        let known = || FACTS.iter().chain(more).chain(&globals).copied();
+        let mut unknown: Vec<String> = template.undeclared_variables(false).into_iter().collect();
+        unknown.sort();
+        if let Some(wrong) = unknown.iter().find(|name| !known().any(|k| k == *name)) {
+            let line = text.lines().position(|line| line.contains(wrong.as_str())).map(|at| at + 1);
+            let near = nearest(wrong, known()).map(|n| format!("; did you mean `{n}`")).unwrap_or_default();
+            return Err(broken(line, format!("the template uses `{wrong}`, which is not known here{near}")));
+        }
+        Ok(())
+    }
+
+    pub fn has(&self, name: &str) -> bool {
+        self.env.get_template(name).is_ok()
+    }
+
+    pub fn render(&self, name: &str, values: &Values) -> anyhow::Result<String> {
+        let template =
+            self.env.get_template(name).with_context(|| format!("looking for the template {name}"))?;
+        template.render(values.value()).with_context(|| format!("filling in the template {name}"))
+    }
+}
+
+/// What a template is filled from.
+#[derive(Clone, Default)]
+pub(super) struct Values(BTreeMap<&'static str, Value>);
+
+impl Values {
+    pub fn with(mut self, name: &'static str, value: impl serde::Serialize) -> Self {
+        self.0.insert(name, Value::from(Serde(value)));
+        self
+    }
+
+    fn set(&mut self, name: &'static str, value: Value) {
+        self.0.insert(name, value);
+    }
+
+    fn value(&self) -> Value {
+        Value::from_pairs(self.0.iter().map(|(name, value)| (*name, value.clone())))
+    }
+
+    /// Facts that need no scene.
+    pub fn of_tools(harness: &str, tools: &Tools) -> Self {
+        let rows: Vec<_> = tools
+            .iter()
+            .map(|(name, tool)| serde_json::json!({ "name": name, "about": tool.about, "signature": tool.signature }))
+            .collect();
+        let kinds: Vec<(String, String)> = tools
+            .iter()
+            .flat_map(|(name, tool)| tool.kinds().map(move |kind| (kind.to_owned(), name.to_owned())))
+            .collect();
+        let mut values = Self::default().with("harness", harness).with("tools", rows);
+        values.set("tool", Value::from_function(move |kind: &str| tool_name(&kinds, kind)));
+        values
+    }
+
+    pub fn add_scene(mut self, scene: &Scene, files: &Arc<BTreeMap<String, String>>) -> Self {
+        let agents = (!scene.instructions.is_empty()).then(|| agents_md(scene));
+        self = self
+            .with("cwd", &scene.cwd)
+            .with("os", &scene.os)
+            .with("os_version", &scene.os_version)
+            .with("arch", &scene.arch)
+            .with("shell", &scene.shell)
+            .with("git", &scene.git)
+            .with("agents_md", agents)
+            .with("instructions", &scene.instructions)
+            .with("reduced", &scene.reduced)
+            .with("sandbox", &scene.sandbox)
+            .with("network", scene.network);
+        let time = scene.time.clone();
+        self.set("date", Value::from_function(move |format: &str| date(&time, format)));
+        let (entries, cwd) = (scene.listing.clone(), scene.cwd.clone());
+        let tree_entries = entries.clone();
+        self.set("tree", Value::from_function(move |limit: usize| tree(&cwd, &tree_entries, limit)));
+        self.set(
+            "listing",
+            Value::from_function(move |named: Kwargs| {
+                let depth = named.get::<Option<usize>>("depth")?.unwrap_or(1);
+                let limit = named.get::<Option<usize>>("limit")?.unwrap_or(20);
+                named.assert_all_used()?;
+                Ok::<_, Error>(listing(&entries, depth, limit))
+            }),
+        );
+        let files = files.clone();
+        self.set(
+            "file",
+            Value::from_function(move |name: &str| {
+                files.get(name).cloned().ok_or_else(|| {
+                    Error::new(ErrorKind::InvalidOperation, format!("the harness has no file {name}"))
+                })
+            }),
+        );
+        self
+    }
+
+    pub fn add_model(self, model: &Model) -> Self {
+        self.with("model", &model.name).with("class", model.class.letter()).with("local", model.local)
+    }
+}
+
+/// The name of the tool that does `kind`. Work on files falls back to the shell, so that a text
+/// still makes sense in a fork that drops a tool; other kinds to nothing, which a text can ask.
+fn tool_name(kinds: &[(String, String)], kind: &str) -> String {
+    let named = |kind: &str| kinds.iter().find(|(does, _)| does == kind).map(|(_, name)| name.clone());
+    let file_work = ["read", "write", "edit", "grep", "glob", "list"].contains(&kind);
+    named(kind).or_else(|| file_work.then(|| named("shell")).flatten()).unwrap_or_default()
+}
+
+fn agents_md(scene: &Scene) -> String {
+    let texts = scene.instructions.iter().map(|file| {
+        let cut = if file.cut { "\n[cut here: the file is longer]" } else { "" };
+        format!("## {}\n\n{}{cut}", file.path, file.text.trim_end())
+    });
+    texts.collect::<Vec<_>>().join("\n\n")
+}
+
+/// The scene's time in strftime's words.
+fn date(time: &str, format: &str) -> Result<String, Error> {
+    let wrong = |e: &dyn std::fmt::Display| Error::new(ErrorKind::InvalidOperation, format!("date: {e}"));
+    let pieces = jiff::fmt::temporal::Pieces::parse(time).map_err(|e| wrong(&e))?;
+    let moment = pieces.date().to_datetime(pieces.time().unwrap_or_default());
+    jiff::fmt::strtime::format(format, moment).map_err(|e| wrong(&e))
+}
+
+/// Paths to a depth, folders with a slash.
+fn listing(entries: &[Entry], depth: usize, limit: usize) -> String {
+    let near: Vec<&Entry> = entries.iter().filter(|e| e.path.split('/').count() <= depth).collect();
+    let mut lines: Vec<String> =
+        near.iter().take(limit).map(|e| format!("{}{}", e.path, if e.dir { "/" } else { "" })).collect();
+    if near.len() > limit {
+        lines.push(format!("({} more)", near.len() - limit));
+    }
+    lines.join("\n")
+}
+
+/// A folder tree with branches, breadth first up to `limit` entries, files before folders. A folder
+/// whose content did not fit ends in `/...`.
+fn tree(cwd: &str, entries: &[Entry], limit: usize) -> String {
+    let mut shown: Vec<&Entry> = Vec::new();
+    let mut folders = std::collections::VecDeque::from([""]);
+    while let Some(folder) = folders.pop_front() {
+        for entry in children(entries, folder) {
+            if shown.len() == limit {
+                break;
+            }
+            shown.push(entry);
+            if entry.dir {
+                folders.push_back(&entry.path);
+            }
+        }
+    }
+    let shown: Vec<Entry> = shown.into_iter().cloned().collect();
+    let mut text = format!("{}/", cwd.trim_end_matches('/'));
+    branches(&mut text, (entries, &shown), "", "");
+    text
+}
+
+fn children<'a>(entries: &'a [Entry], folder: &str) -> Vec<&'a Entry> {
+    let parent = |path: &'a str| path.rsplit_once('/').map_or("", |(parent, _)| parent);
+    let mut inside: Vec<&Entry> = entries.iter().filter(|e| parent(&e.path) == folder).collect();
+    inside.sort_by_key(|e| (e.dir, e.path.to_lowercase()));
+    inside
+}
+
+fn branches(text: &mut String, (all, shown): (&[Entry], &[Entry]), folder: &str, indent: &str) {
+    let inside = children(shown, folder);
+    for (at, entry) in inside.iter().enumerate() {
+        let last = at + 1 == inside.len();
+        let name = entry.path.rsplit('/').next().unwrap_or(&entry.path);
+        let hidden = entry.dir && children(shown, &entry.path).len() < children(all, &entry.path).len();
+        let suffix = match (entry.dir, hidden) {
+            (false, _) => "",
+            (true, false) => "/",
+            (true, true) => "/...",
+        };
+        let branch = if last { "└───" } else { "├───" };
+        text.push_str(&format!("\n{indent}{branch}{name}{suffix}"));
+        if entry.dir {
+            let deeper = format!("{indent}{}", if last { "    " } else { "│   " });
+            branches(text, (all, shown), &entry.path, &deeper);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entries(paths: &[&str]) -> Vec<Entry> {
+        let entry = |p: &&str| Entry { path: p.trim_end_matches('/').to_owned(), dir: p.ends_with('/') };
+        paths.iter().map(entry).collect()
+    }
+
+    #[test]
+    fn tree_has_branches_and_says_what_did_not_fit() {
+        let entries =
+            entries(&["src/", "README.md", "a.txt", "docs/", "src/main.rs", "src/lib.rs", "docs/x.md"]);
+        assert_eq!(
+            tree("/p", &entries, 6),
+            "/p/\n├───a.txt\n├───README.md\n├───docs/\n│   └───x.md\n└───src/...\n    └───lib.rs"
+        );
+    }
+
+    #[test]
+    fn listing_stops_at_depth_and_limit() {
+        let entries = entries(&["a/", "b.txt", "c.txt", "a/x"]);
+        assert_eq!(listing(&entries, 1, 2), "a/\nb.txt\n(1 more)");
+        assert_eq!(listing(&entries, 2, 9), "a/\nb.txt\nc.txt\na/x");
+    }
+
+    #[test]
+    fn a_date_needs_no_time_zone_tables() {
+        let got = date("2026-03-01T09:30:00+01:00[Nowhere/Town]", "%A, %B %-d, %Y").unwrap();
+        assert_eq!(got, "Sunday, March 1, 2026");
+    }
+
+    #[test]
+    fn a_wrong_name_is_found_at_load() {
+        let mut texts = Texts::new();
+        let error = texts.add("t", "one\n{% if agent_md %}x{% endif %}", &[], "x/system.md").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "x/system.md:2: the template uses `agent_md`, which is not known here; did you mean `agents_md`"
+        );
+    }
+}

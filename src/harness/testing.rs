@@ -1,0 +1,98 @@
+//! For tests of this module: built-in kits, models, replies, views.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use super::kit::{Kit, Loaded};
+use super::load::Library;
+use super::{Blobs, View, sample};
+use crate::model::{
+    Action, BlobId, Body, CallId, Class, Item, ItemId, Model, Origin, Outcome, Part, Reply, Said, Scene,
+    Stop, ToolCall, ToolResult, Usage, WireKind,
+};
+
+/// A built-in harness, loaded once: property tests ask often.
+pub(super) fn loaded(id: &str) -> Arc<Loaded> {
+    static LOADED: Mutex<BTreeMap<String, Arc<Loaded>>> = Mutex::new(BTreeMap::new());
+    let load = || Arc::new(Library::new(Vec::new()).load(id).unwrap_or_else(|e| panic!("{e}")));
+    LOADED.lock().unwrap().entry(id.to_owned()).or_insert_with(load).clone()
+}
+
+pub(super) fn model(class: Class) -> Model {
+    Model { class, ..sample::model() }
+}
+
+pub(super) struct Bench {
+    pub scene: Scene,
+    pub model: Model,
+}
+
+impl Bench {
+    pub fn new() -> Self {
+        Self { scene: sample::scene(), model: model(Class::F) }
+    }
+
+    pub fn view<'a>(&'a self, items: &'a [Item]) -> View<'a> {
+        let (scene, model) = (&self.scene, &self.model);
+        View { items, scene, model, wire: WireKind::Chat, blobs: &Pixel, drop_images: false }
+    }
+}
+
+struct Pixel;
+
+impl Blobs for Pixel {
+    fn base64(&self, id: &BlobId) -> Option<Arc<str>> {
+        (id.0 != "gone").then(|| Arc::from("AAAA"))
+    }
+}
+
+pub(super) fn text(text: &str) -> Part {
+    Part::Text { text: text.to_owned() }
+}
+
+/// A call as a wire brings it.
+pub(super) fn call(id: &str, name: &str, args: &str) -> Part {
+    Part::Call(ToolCall {
+        id: CallId(id.to_owned()),
+        given: None,
+        name: name.to_owned(),
+        args: args.to_owned(),
+        action: Action::Unknown { name: name.to_owned(), why: String::new() },
+        span: None,
+        recovered: false,
+    })
+}
+
+pub(super) fn reply(kit: &Kit, parts: Vec<Part>, stop: Stop) -> Reply {
+    let origin = Origin {
+        provider: "sample".to_owned(),
+        model: "sample-model".to_owned(),
+        wire: WireKind::Chat,
+        harness: kit.id.clone(),
+        surface: kit.surface,
+    };
+    Reply { origin, parts, usage: Usage::default(), stop }
+}
+
+pub(super) fn calls(reply: &Reply) -> Vec<&ToolCall> {
+    fn call(part: &Part) -> Option<&ToolCall> {
+        match part {
+            Part::Call(call) => Some(call),
+            Part::Text { .. } | Part::Thinking { .. } | Part::Image(_) => None,
+        }
+    }
+    reply.parts.iter().filter_map(call).collect()
+}
+
+pub(super) fn item(id: u64, body: Body) -> Item {
+    Item { id: ItemId(id), turn: 1, at: jiff::Timestamp::UNIX_EPOCH, body }
+}
+
+pub(super) fn user(id: u64, text: &str) -> Item {
+    item(id, Body::User(Said { text: text.to_owned(), images: Vec::new() }))
+}
+
+pub(super) fn result(id: u64, call: &str, shown: &str) -> Item {
+    let (call, shown) = (CallId(call.to_owned()), vec![text(shown)]);
+    item(id, Body::Result(ToolResult { call, outcome: Outcome::ok("raw"), shown }))
+}

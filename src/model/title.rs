@@ -1,0 +1,64 @@
+//! What a person would call an action, in one line.
+
+use super::item::Part;
+use super::{Action, JobOp, Reply, TodoStatus};
+
+/// Longest title, in characters.
+const LONGEST: usize = 100;
+
+impl Action {
+    /// One line, no control characters: `Ran cargo test`, `Edited src/cart.rs`.
+    pub fn title(&self) -> String {
+        let title = match self {
+            Self::Shell { command, background: false, .. } => format!("Ran {command}"),
+            Self::Shell { command, background: true, .. } => format!("Started {command}"),
+            Self::Job { op: JobOp::Output, id } => format!("Looked at job {id}"),
+            Self::Job { op: JobOp::Stop, id } => format!("Stopped job {id}"),
+            Self::Read { path, .. } => format!("Read {path}"),
+            Self::Write { path, .. } => format!("Wrote {path}"),
+            Self::Edit { path, .. } | Self::Insert { path, .. } => format!("Edited {path}"),
+            Self::Undo { path } => format!("Took back the last change of {path}"),
+            Self::Patch { .. } => "Applied a patch".to_owned(),
+            Self::Glob { pattern, .. } => format!("Looked for files {pattern}"),
+            Self::Grep { pattern, .. } => format!("Searched for {pattern}"),
+            Self::List { path, .. } => format!("Listed {path}"),
+            Self::Todo { items } => {
+                let done = items.iter().filter(|item| item.status == TodoStatus::Completed).count();
+                format!("Tasks {done}/{}", items.len())
+            }
+            Self::Submit { .. } => "Handed in the work".to_owned(),
+            Self::Unknown { name, .. } => format!("Could not run {name}"),
+        };
+        one_line(&title)
+    }
+}
+
+impl Reply {
+    /// What the model says to the person: its text without the calls that stand in it.
+    pub fn said(&self) -> String {
+        let mut text = String::new();
+        let mut spans = Vec::new();
+        for part in &self.parts {
+            match part {
+                Part::Text { text: more } => text.push_str(more),
+                Part::Call(call) => spans.extend(call.span),
+                Part::Thinking { .. } | Part::Image(_) => {}
+            }
+        }
+        spans.sort_unstable_by(|a, b| b.cmp(a));
+        for (from, to) in spans {
+            if from <= to && text.is_char_boundary(from) && text.is_char_boundary(to) && to <= text.len() {
+                text.replace_range(from..to, "");
+            }
+        }
+        text.trim().to_owned()
+    }
+}
+
+fn one_line(text: &str) -> String {
+    let mut line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(LONGEST).collect();
+    if text.chars().nth(LONGEST).is_some() {
+        line.push('…');
+    }
+    line
+}

@@ -1,0 +1,199 @@
+//! Saying what the sandbox blocked, from the output of a command.
+//!
+//! Kernels do not name the rule. So: lines that speak of a refusal are searched for paths, and only
+//! a path that *our policy* refuses is reported. Most "permission denied" texts are ordinary.
+
+use std::path::{Path, PathBuf};
+
+use super::policy::real;
+use super::{GitAccess, Mode, Net, Op, Policy, Verdict};
+
+/// The refusal is at the end of what a command prints.
+const TAIL: usize = 16 * 1024;
+const MOST: usize = 4;
+
+/// Refusals that only a write can meet.
+const READ_ONLY: &[&str] = &["read-only file system", "erofs", "invalid cross-device link", "exdev"];
+/// Refusals that a read can meet as well.
+const REFUSED: &[&str] =
+    &["permission denied", "operation not permitted", "eacces", "eperm", "device or resource busy", "ebusy"];
+const WRITING: &[&str] = &[
+    "create", "creat", "writ", "touch", "mkdir", "remove", "unlink", "renam", "move", "copy", "lock",
+    "append", "save",
+];
+const OFFLINE: &[&str] = &[
+    "could not resolve host",
+    "name resolution",
+    "name or service not known",
+    "network is unreachable",
+    "enetunreach",
+    "eai_again",
+    "enotfound",
+    "no address associated with hostname",
+    "failed to lookup address",
+    "dns error",
+    "nodename nor servname",
+];
+
+/// What was blocked and what would lift it, in at most six lines; None when our policy blocked
+/// nothing that the output speaks of. For commands that failed.
+pub fn denial_hint(policy: &Policy, output: &str) -> Option<String> {
+    if policy.mode == Mode::DangerFullAccess {
+        return None;
+    }
+    let mut lines = Vec::new();
+    let mut lifts: Vec<String> = Vec::new();
+    let mut note = |line: String, lift: String| {
+        if lines.len() < MOST && !lines.contains(&line) {
+            lines.push(line);
+            if !lift.is_empty() && !lifts.contains(&lift) {
+                lifts.push(lift);
+            }
+        }
+    };
+    for line in tail(output).lines() {
+        let lower = line.to_lowercase();
+        let has = |words: &[&str]| words.iter().any(|w| lower.contains(w));
+        let writes = has(READ_ONLY) || has(REFUSED) && has(WRITING);
+        if has(READ_ONLY) || has(REFUSED) {
+            for path in paths(line) {
+                if let Some((what, rule)) = blocked(policy, &path, writes) {
+                    note(
+                        format!("[sandbox] blocked: {what} ({rule})"),
+                        lift(policy, &path).unwrap_or_default(),
+                    );
+                }
+            }
+        }
+        if policy.net == Net::Off && has(OFFLINE) {
+            let lift = "-c sandbox_workspace_write.network_access=true".to_owned();
+            note("[sandbox] blocked: network (off for commands)".into(), lift);
+        }
+    }
+    if lines.is_empty() {
+        return None;
+    }
+    lifts.push("-s danger-full-access".into());
+    lines.push(format!("[sandbox] only the user can lift this, with a flag of tack: {}", lifts.join(" or ")));
+    Some(lines.join("\n"))
+}
+
+fn blocked(policy: &Policy, path: &Path, writes: bool) -> Option<(String, String)> {
+    let path = real(&policy.host(&policy.cwd.join(path)));
+    if let Verdict::Denied(rule) = policy.explain(&path, Op::Read) {
+        return Some((format!("read {}", path.display()), rule));
+    }
+    match policy.explain(&path, Op::Write) {
+        Verdict::Denied(rule) if writes => Some((format!("write {}", path.display()), rule)),
+        Verdict::Denied(_) | Verdict::Allowed => None,
+    }
+}
+
+/// None where only full access helps.
+fn lift(policy: &Policy, path: &Path) -> Option<String> {
+    let path = real(&policy.cwd.join(path));
+    if policy.explain(&path, Op::Read) != Verdict::Allowed {
+        return Some("[sandbox] reveal in the config file".into());
+    }
+    if policy.mode == Mode::ReadOnly {
+        return Some("-s workspace-write".into());
+    }
+    let repository = path.components().any(|c| c.as_os_str() == ".git");
+    if repository && policy.git == GitAccess::Read {
+        return Some("--git commit".into());
+    }
+    if repository || policy.protect.iter().any(|p| path.starts_with(p)) {
+        return None;
+    }
+    let dir = path.ancestors().skip(1).find(|p| p.is_dir()).unwrap_or(Path::new("DIR"));
+    Some(format!("--add-dir {}", dir.display()))
+}
+
+/// Quoted words, words with a slash, and the last word before a colon: where programs put the name.
+fn paths(line: &str) -> Vec<PathBuf> {
+    // `/bin/sh: 1: cannot create x: ...`: the program that speaks is not what it speaks of.
+    let speaker = line.split(": ").next().filter(|_| line.matches(": ").count() > 1).unwrap_or_default();
+    let line = &line[speaker.len()..];
+    let mut found: Vec<&str> = Vec::new();
+    let quotes = ['\'', '"', '`', '\u{2018}', '\u{2019}'];
+    found.extend(line.split(quotes).skip(1).step_by(2));
+    found.extend(line.split(": ").filter(|part| !part.contains(' ') && part.contains('/')));
+    found.extend(line.rsplit(": ").skip(1).take(1).filter_map(|part| part.rsplit(' ').next()));
+    let trimmed =
+        |word: &str| word.trim_matches(|c: char| quotes.contains(&c) || ",;:()[]".contains(c)).to_owned();
+    found.extend(line.split_whitespace().filter(|word| word.contains('/')));
+    let mut words: Vec<String> = found.into_iter().map(trimmed).filter(|w| !w.is_empty()).collect();
+    words.retain(|w| !w.contains("://") && !w.contains('\0'));
+    words.dedup();
+    words.into_iter().map(PathBuf::from).collect()
+}
+
+fn tail(output: &str) -> &str {
+    let from = output.len().saturating_sub(TAIL);
+    let from = (from..output.len()).find(|i| output.is_char_boundary(*i)).unwrap_or(from);
+    &output[from..]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sandbox::Wish;
+
+    fn hint(mode: Mode, output: &str) -> Option<String> {
+        let tmp = tempfile::tempdir().unwrap();
+        let home = tmp.path().canonicalize().unwrap();
+        let proj = home.join("proj");
+        for dir in ["proj/.git", ".ssh"] {
+            std::fs::create_dir_all(home.join(dir)).unwrap();
+        }
+        let wish = Wish { home: Some(home.clone()), ..Wish::new(mode, &proj) };
+        let policy = wish.settle().unwrap().policy;
+        let text = output.replace("HOME", home.to_str().unwrap());
+        denial_hint(&policy, &text).map(|h| h.replace(home.to_str().unwrap(), "HOME"))
+    }
+
+    #[test]
+    fn a_hint_names_what_the_policy_refused_and_the_flag() {
+        let cases = [
+            (
+                "touch: cannot touch 'HOME/.bashrc': Read-only file system",
+                "write HOME/.bashrc",
+                "--add-dir HOME",
+            ),
+            (
+                "fatal: Unable to create 'HOME/proj/.git/index.lock': Read-only file system",
+                "index.lock",
+                "--git commit",
+            ),
+            (
+                "/bin/sh: 1: cannot create .tack/y: Read-only file system",
+                "write HOME/proj/.tack/y",
+                "danger-full-access",
+            ),
+            ("cat: HOME/.ssh/id: Permission denied", "read HOME/.ssh/id", "reveal"),
+            ("sh: 1: cannot create ../out: Permission denied", "write HOME/out", "--add-dir HOME"),
+            ("curl: (6) Could not resolve host: example.org", "network", "network_access=true"),
+        ];
+        for (output, what, lift) in cases {
+            let text = hint(Mode::WorkspaceWrite, output).unwrap_or_default();
+            assert!(text.contains(what) && text.contains(lift), "{output}\n{text}");
+            assert!(text.lines().count() <= 6);
+        }
+        let text = hint(Mode::ReadOnly, "sh: 1: cannot create out: Read-only file system").unwrap();
+        assert!(text.contains("-s workspace-write"), "{text}");
+    }
+
+    #[test]
+    fn ordinary_refusals_are_not_claimed() {
+        for output in [
+            "cat: /root/x: Permission denied",
+            "touch: cannot touch 'HOME/proj/x': Permission denied",
+            "./run.sh: Permission denied",
+            "all good, /etc is read",
+            "/bin/sh: 1: cannot create x: Read-only file system",
+            "",
+        ] {
+            assert_eq!(hint(Mode::WorkspaceWrite, output), None, "{output}");
+        }
+    }
+}

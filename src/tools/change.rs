@@ -1,0 +1,111 @@
+//! The way every tool changes a file: load it whole, see that nothing is overwritten unseen, put the
+//! new bytes in its place, remember the old ones.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use super::seen::{self, Extent, Intent};
+use super::text::Text;
+use super::{ToolCx, Toolbox, failed, lock, path};
+use crate::model::{Outcome, Seen};
+use crate::sandbox::files::{self, FileError};
+
+/// Larger files are not changed by these tools, and not read to their end.
+pub(super) const FILE_MOST: u64 = 64 * 1024 * 1024;
+
+/// A file as it is now.
+pub(super) struct Loaded {
+    /// As asked for, absolute.
+    pub(super) path: PathBuf,
+    /// Where it really is.
+    pub(super) real: PathBuf,
+    pub(super) raw: Vec<u8>,
+}
+
+/// The file `raw` names, or None where there is none.
+pub(super) fn load(cx: &ToolCx<'_>, raw: &str) -> Result<Option<Loaded>, Outcome> {
+    let path = path::resolve(cx, raw)?;
+    let opened = match files::open(cx.policy, &path) {
+        Ok(opened) => opened,
+        Err(FileError::NotFound(_)) => return Ok(None),
+        Err(error) => return Err(path::fault(cx, raw, error)),
+    };
+    let io = |source| path::fault(cx, raw, FileError::Io { path: path.clone(), source });
+    let mut bytes = Vec::new();
+    opened.file.take(FILE_MOST + 1).read_to_end(&mut bytes).map_err(io)?;
+    if bytes.len() as u64 > FILE_MOST {
+        let shown = path::show_str(raw);
+        let text = format!("{shown} is larger than {} MiB; change it with a command", FILE_MOST >> 20);
+        return Err(failed("too_large", text));
+    }
+    Ok(Some(Loaded { path, real: opened.real, raw: bytes }))
+}
+
+/// As [`load`], where a missing file is a failure.
+pub(super) fn load_existing(cx: &ToolCx<'_>, raw: &str) -> Result<Loaded, Outcome> {
+    match load(cx, raw)? {
+        Some(loaded) => Ok(loaded),
+        None => Err(path::fault(cx, raw, FileError::NotFound(path::resolve(cx, raw)?))),
+    }
+}
+
+/// The text of a loaded file.
+pub(super) fn decode(raw: &str, loaded: &Loaded) -> Result<Text, Outcome> {
+    Text::decode(&loaded.raw).ok_or_else(|| {
+        failed("binary", format!("{} is not a text file and was left as it is", path::show_str(raw)))
+    })
+}
+
+/// New text in the file's own encoding.
+pub(super) fn encode(raw: &str, text: &Text, bytes: &[u8]) -> Result<Vec<u8>, Outcome> {
+    text.encode(bytes).map_err(|c| {
+        let shown = path::show_str(raw);
+        failed("encoding", format!("{shown} was left as it is: its encoding (Latin-1) has no {c:?}"))
+    })
+}
+
+impl Toolbox {
+    /// Whether the loaded file may be changed in this way now.
+    pub(super) fn allow(&self, cx: &ToolCx<'_>, loaded: &Loaded, intent: Intent) -> Result<(), Outcome> {
+        let hash = seen::hash(&loaded.raw);
+        match lock(&self.seen).object(&loaded.real, &hash, (intent, cx.needs_read)) {
+            None => Ok(()),
+            Some(objection) => {
+                Err(failed(objection.word(), objection.say(&path::short(cx.cwd, &loaded.path))))
+            }
+        }
+    }
+
+    /// Puts `after` in place of the file; `before` is what was there.
+    pub(super) fn store(
+        &self,
+        cx: &ToolCx<'_>,
+        target: &Path,
+        change: &Change<'_>,
+    ) -> Result<(files::Written, Seen), FileError> {
+        let written = files::replace(cx.policy, target, change.after)?;
+        let hash = seen::hash(change.after);
+        lock(&self.undo).push(&written.real, change.before, hash.clone());
+        let seen = lock(&self.seen).wrote(&written.real, hash, change.intent);
+        Ok((written, seen))
+    }
+
+    /// Removes the file, remembering what it held.
+    pub(super) fn delete(&self, cx: &ToolCx<'_>, loaded: &Loaded) -> Result<(), FileError> {
+        let real = files::remove(cx.policy, &loaded.path)?;
+        lock(&self.undo).push(&real, Some(&loaded.raw), String::new());
+        lock(&self.seen).forget(&real);
+        Ok(())
+    }
+
+    /// The model was shown this much of the file.
+    pub(super) fn shown(&self, real: &Path, hash: String, extent: Extent) -> Seen {
+        lock(&self.seen).show(real, hash, extent)
+    }
+}
+
+pub(super) struct Change<'a> {
+    pub(super) before: Option<&'a [u8]>,
+    pub(super) after: &'a [u8],
+    pub(super) intent: Intent,
+}

@@ -1,0 +1,189 @@
+//! Replacing text in a file: several edits in one call, all checked against the file as it is before
+//! any is made.
+
+use serde_json::{Value, json};
+
+use super::change::{self, Change, Loaded};
+use super::seen::Intent;
+use super::splice::{self, Miss, Splice};
+use super::text::{self, Text};
+use super::{ToolCx, Toolbox, failed, nearest, path, words};
+use crate::model::{Edit, Outcome};
+use crate::sandbox::files::FileError;
+
+pub(super) fn run(toolbox: &Toolbox, cx: &ToolCx<'_>, raw: &str, edits: &[Edit]) -> Outcome {
+    match try_run(toolbox, cx, raw, edits) {
+        Ok(outcome) => outcome,
+        Err(mut refusal) => {
+            if let Value::Object(data) = &mut refusal.data {
+                data.insert("path".into(), raw.into());
+            }
+            refusal
+        }
+    }
+}
+
+fn try_run(toolbox: &Toolbox, cx: &ToolCx<'_>, raw: &str, edits: &[Edit]) -> Result<Outcome, Outcome> {
+    let shown = path::show_str(raw);
+    if edits.is_empty() {
+        return Err(failed("no_edits", format!("{shown} was left as it is: no edit was given")));
+    }
+    let loaded = change::load(cx, raw)?;
+    if let [Edit { old, new, .. }] = edits
+        && old.is_empty()
+        && loaded.as_ref().is_none_or(|loaded| loaded.raw.is_empty())
+    {
+        return fill(toolbox, cx, raw, (loaded, new));
+    }
+    let Some(loaded) = loaded else {
+        let target = path::resolve(cx, raw)?;
+        return Err(path::fault(cx, raw, FileError::NotFound(target)));
+    };
+    toolbox.allow(cx, &loaded, Intent::Change)?;
+    let form = change::decode(raw, &loaded)?;
+    let splices = plan(&shown, &form.bytes, edits)?;
+    let (after, span) = splice::apply(&form.bytes, &splices);
+    let raw_after = change::encode(raw, &form, &after)?;
+    let change = Change { before: Some(&loaded.raw), after: &raw_after, intent: Intent::Change };
+    let (_, seen) = toolbox.store(cx, &loaded.path, &change).map_err(|error| path::fault(cx, raw, error))?;
+    let from = text::count_lines(&after[..span.0]) + u64::from(span.0 == 0 || after[span.0 - 1] == b'\n');
+    let snippet = snippet(&after, from, text::count_lines(&after[span.0..span.1]).max(1));
+    let count = splices.len();
+    let said = format!("changed {} in {shown}; {}", words::count(count, "place"), snippet.said());
+    Ok(Outcome {
+        seen: vec![seen],
+        data: json!({ "path": raw, "count": count, "from": snippet.from, "snippet": snippet.text, "created": false }),
+        ..Outcome::ok(said)
+    })
+}
+
+/// An empty old text makes a file, or fills an empty one.
+fn fill(
+    toolbox: &Toolbox,
+    cx: &ToolCx<'_>,
+    raw: &str,
+    (loaded, new): (Option<Loaded>, &str),
+) -> Result<Outcome, Outcome> {
+    if let Some(loaded) = &loaded {
+        toolbox.allow(cx, loaded, Intent::Change)?;
+    }
+    let after = change::encode(raw, &Text::empty(), new.as_bytes())?;
+    let change = Change {
+        before: loaded.as_ref().map(|loaded| loaded.raw.as_slice()),
+        after: &after,
+        intent: Intent::Overwrite,
+    };
+    let target = path::resolve(cx, raw)?;
+    let (written, seen) = toolbox.store(cx, &target, &change).map_err(|error| path::fault(cx, raw, error))?;
+    let snippet = snippet(&after, 1, 1);
+    let verb = if written.created { "created" } else { "filled" };
+    let lines = text::count_lines(new.as_bytes());
+    Ok(Outcome {
+        seen: vec![seen],
+        data: json!({ "path": raw, "count": 1, "from": 1, "snippet": snippet.text, "created": written.created }),
+        ..Outcome::ok(format!("{verb} {}: {}", path::show_str(raw), words::count(lines, "line")))
+    })
+}
+
+fn plan(shown: &str, bytes: &[u8], edits: &[Edit]) -> Result<Vec<Splice>, Outcome> {
+    let mut all: Vec<Splice> = Vec::new();
+    for (nth, edit) in edits.iter().enumerate() {
+        let which = match edits.len() {
+            1 => String::new(),
+            of => format!("edit {} of {of}: ", nth + 1),
+        };
+        let splices =
+            splice::plan(bytes, edit).map_err(|miss| explain(shown, &which, miss, (bytes, edit)))?;
+        all.extend(splices);
+    }
+    all.sort_by_key(|splice| splice.from);
+    if all.windows(2).any(|pair| pair[0].to > pair[1].from) {
+        let text =
+            format!("{shown} was left as it is: two of the edits touch the same text; make them one edit");
+        return Err(failed("overlap", text));
+    }
+    Ok(all)
+}
+
+/// What was refused, the fact behind it, the place as it is, the next call.
+fn explain(shown: &str, which: &str, miss: Miss, (bytes, edit): (&[u8], &Edit)) -> Outcome {
+    let kept = format!("{shown} was left as it is: {which}");
+    match miss {
+        Miss::EmptyOld => failed(
+            "empty_old",
+            format!(
+                "{kept}the old text is empty, which only a new or empty file allows; give the text to replace"
+            ),
+        ),
+        Miss::Same => failed("same", format!("{kept}old and new text are the same; nothing would change")),
+        Miss::Ambiguous { count, lines } => {
+            let mut at: Vec<String> = lines.iter().map(ToString::to_string).collect();
+            if count > at.len() {
+                at.push("…".into());
+            }
+            let text = format!(
+                "{kept}the old text occurs {count} times, at lines {}; add lines around it until it fits one place, or replace all",
+                at.join(", ")
+            );
+            let data = json!({ "error": "many_matches", "count": count, "lines": lines });
+            Outcome { data, ..failed("many_matches", text) }
+        }
+        Miss::Absent => {
+            let all = String::from_utf8_lossy(bytes);
+            match nearest::find(&all, &edit.old) {
+                Some(place) => {
+                    let text = format!(
+                        "{kept}the old text is not in it. Nearest, {}:\n{}\nRepeat the edit with the text as it stands there, without the numbers",
+                        words::span(place.from, place.to),
+                        place.rows
+                    );
+                    let data = json!({ "error": "no_match", "count": 0, "from": place.from, "to": place.to, "nearest": place.rows });
+                    Outcome { data, ..failed("no_match", text) }
+                }
+                None => {
+                    let lines = text::count_lines(bytes);
+                    failed(
+                        "no_match",
+                        format!(
+                            "{kept}the old text, or any line like it, is not among its {}; read it again",
+                            words::count(lines, "line")
+                        ),
+                    )
+                }
+            }
+        }
+    }
+}
+
+/// A changed file's lines around the change.
+pub(super) struct Snippet {
+    pub(super) from: u64,
+    pub(super) to: u64,
+    pub(super) text: String,
+}
+
+impl Snippet {
+    pub(super) fn said(&self) -> String {
+        let be = if self.from >= self.to { "is" } else { "are" };
+        format!("{} {be} now:\n{}", words::span(self.from, self.to), self.text)
+    }
+}
+
+/// `count` lines from line `from` on, with three around, at most 24 lines of 200 characters.
+pub(super) fn snippet(after: &[u8], from: u64, count: u64) -> Snippet {
+    let total = text::count_lines(after);
+    let first = from.saturating_sub(3).max(1);
+    let last = from.saturating_add(count).saturating_add(2).min(total).min(first + 23);
+    let wanted = usize::try_from(last.saturating_sub(first) + 1).unwrap_or(0);
+    let skip = usize::try_from(first - 1).unwrap_or(usize::MAX);
+    let rows: Vec<String> = text::lines(after)
+        .into_iter()
+        .skip(skip)
+        .take(wanted)
+        .map(|line| {
+            let line = String::from_utf8_lossy(line);
+            line.trim_end_matches(['\r', '\n']).chars().take(200).collect()
+        })
+        .collect();
+    Snippet { from: first, to: last, text: rows.join("\n") }
+}

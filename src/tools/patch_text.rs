@@ -1,0 +1,304 @@
+//! The text of a patch in Codex's `*** Begin Patch` format, and what its hunks do to a file's lines.
+//!
+//! Format: openai/codex, `codex-rs/apply-patch`. Context is matched exactly, then with trailing
+//! blanks and typographic quotes forgiven, each hunk after the one before it.
+
+use super::splice::{self, Match};
+use super::text;
+
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Section {
+    Add { path: String, text: String },
+    Delete { path: String },
+    Update { path: String, to: Option<String>, hunks: Vec<Hunk> },
+}
+
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Hunk {
+    /// Lines that come somewhere before the hunk, in this order (`@@ class A`).
+    headers: Vec<String>,
+    rows: Vec<Row>,
+    /// The hunk is at the end of the file.
+    at_end: bool,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Row {
+    Keep(String),
+    Old(String),
+    New(String),
+}
+
+/// Reads a patch. What stands before the first and after the last marker (a fence, a heredoc's
+/// command) is passed over.
+pub(super) fn parse(patch: &str) -> Result<Vec<Section>, String> {
+    let patch = text::normal(patch);
+    let lines: Vec<&str> = patch.lines().collect();
+    let begin = lines.iter().position(|line| line.trim() == "*** Begin Patch");
+    let Some(begin) = begin else { return Err("the patch has no line `*** Begin Patch`".into()) };
+    let end = lines.iter().rposition(|line| line.trim() == "*** End Patch").filter(|end| *end > begin);
+    let Some(end) = end else {
+        return Err("the patch has no line `*** End Patch`: it was cut off, so send all of it again".into());
+    };
+    let mut sections = Vec::new();
+    for (nth, line) in lines[begin + 1..end].iter().enumerate() {
+        let at = nth + 1;
+        if let Some(section) = header(line) {
+            sections.push(section);
+            continue;
+        }
+        let Some(section) = sections.last_mut() else {
+            if line.trim().is_empty() {
+                continue;
+            }
+            return Err(format!(
+                "patch line {at} `{line}` is outside any file; begin with `*** Add File: `, `*** Update File: ` or `*** Delete File: `"
+            ));
+        };
+        section.take(line).map_err(|why| format!("patch line {at} `{line}`: {why}"))?;
+    }
+    if sections.is_empty() {
+        return Err("the patch names no file".into());
+    }
+    for section in &sections {
+        section.check()?;
+    }
+    Ok(sections)
+}
+
+fn header(line: &str) -> Option<Section> {
+    let line = line.trim();
+    let name = |prefix: &str| line.strip_prefix(prefix).map(|path| path.trim().to_owned());
+    name("*** Add File:")
+        .map(|path| Section::Add { path, text: String::new() })
+        .or_else(|| name("*** Delete File:").map(|path| Section::Delete { path }))
+        .or_else(|| {
+            name("*** Update File:").map(|path| Section::Update { path, to: None, hunks: Vec::new() })
+        })
+}
+
+impl Section {
+    pub(super) fn path(&self) -> &str {
+        match self {
+            Self::Add { path, .. } | Self::Delete { path } | Self::Update { path, .. } => path,
+        }
+    }
+
+    fn take(&mut self, line: &str) -> Result<(), String> {
+        match self {
+            Self::Delete { .. } if line.trim().is_empty() => Ok(()),
+            Self::Delete { .. } => Err("a deleted file has no lines".into()),
+            Self::Add { text, .. } => match line.strip_prefix('+') {
+                Some(new) => {
+                    text.push_str(new);
+                    text.push('\n');
+                    Ok(())
+                }
+                None if line.trim().is_empty() => Ok(()),
+                None => Err("each line of an added file begins with `+`".into()),
+            },
+            Self::Update { to, hunks, .. } => {
+                if hunks.is_empty()
+                    && let Some(path) = line.trim().strip_prefix("*** Move to:")
+                {
+                    *to = Some(path.trim().to_owned());
+                    return Ok(());
+                }
+                take_hunk_line(hunks, line)
+            }
+        }
+    }
+
+    fn check(&self) -> Result<(), String> {
+        match self {
+            section if section.path().is_empty() => Err("a file in the patch has no name".into()),
+            Self::Update { path, to: None, hunks } if hunks.is_empty() => {
+                Err(format!("the update of {path} holds no hunk"))
+            }
+            Self::Update { path, hunks, .. } if hunks.iter().any(|hunk| hunk.rows.is_empty()) => {
+                Err(format!("a hunk of {path} holds no lines"))
+            }
+            Self::Add { .. } | Self::Delete { .. } | Self::Update { .. } => Ok(()),
+        }
+    }
+}
+
+fn take_hunk_line(hunks: &mut Vec<Hunk>, line: &str) -> Result<(), String> {
+    if let Some(header) = line.trim_start().strip_prefix("@@") {
+        let header = header.trim().trim_end_matches("@@").trim_end();
+        // Headers that follow each other narrow the place down together.
+        if hunks.last().is_none_or(|hunk| !hunk.rows.is_empty()) {
+            hunks.push(Hunk::default());
+        }
+        let unified = header.starts_with('-') && header.contains(" +");
+        if let Some(hunk) = hunks.last_mut()
+            && !header.is_empty()
+            && !unified
+        {
+            hunk.headers.push(header.to_owned());
+        }
+        return Ok(());
+    }
+    if line.trim() == "*** End of File" {
+        return match hunks.last_mut() {
+            Some(hunk) if !hunk.rows.is_empty() => {
+                hunk.at_end = true;
+                Ok(())
+            }
+            Some(_) | None => Err("there is no hunk before it".into()),
+        };
+    }
+    let row = match line.split_at_checked(1) {
+        Some(("+", rest)) => Row::New(rest.into()),
+        Some(("-", rest)) => Row::Old(rest.into()),
+        Some((" ", rest)) => Row::Keep(rest.into()),
+        // Models drop the blank that stands for an empty line of context.
+        None => Row::Keep(String::new()),
+        Some(_) => return Err("a hunk's line begins with ` `, `-` or `+`, a hunk with `@@`".into()),
+    };
+    if hunks.last().is_none_or(|hunk| hunk.at_end) {
+        hunks.push(Hunk::default());
+    }
+    if let Some(hunk) = hunks.last_mut() {
+        hunk.rows.push(row);
+    }
+    Ok(())
+}
+
+impl Hunk {
+    /// The lines that have to be there, and which of them go.
+    fn old(&self) -> Vec<&str> {
+        let old = |row| match row {
+            &Row::Keep(ref line) | &Row::Old(ref line) => Some(line.as_str()),
+            &Row::New(_) => None,
+        };
+        self.rows.iter().filter_map(old).collect()
+    }
+
+    /// Lines added and removed.
+    pub(super) fn size(&self) -> (usize, usize) {
+        let count = |wanted: fn(&Row) -> bool| self.rows.iter().filter(|row| wanted(row)).count();
+        (count(|row| matches!(row, Row::New(_))), count(|row| matches!(row, Row::Old(_))))
+    }
+
+    /// The hunk's old lines, for an error text.
+    pub(super) fn wanted(&self) -> String {
+        match self.old().is_empty() {
+            true => self.headers.join("\n"),
+            false => self.old().join("\n"),
+        }
+    }
+}
+
+/// A file's bytes after the hunks; the hunk that has no place is the error.
+pub(super) fn apply<'a>(bytes: &[u8], hunks: &'a [Hunk]) -> Result<Vec<u8>, &'a Hunk> {
+    let lines = text::lines(bytes);
+    let bodies: Vec<&[u8]> =
+        lines.iter().map(|line| &line[..line.len() - text::end_of(line).len()]).collect();
+    let known = Lines::new(&bodies);
+    let mut edited = Edited { lines: &lines, out: Vec::new(), next: 0 };
+    for hunk in hunks {
+        let mut from = edited.next;
+        for header in &hunk.headers {
+            // A header names its line without regard to how far that is indented.
+            let named = |body: &[u8]| body.trim_ascii() == header.as_bytes();
+            from += bodies[from..].iter().position(|body| named(body)).ok_or(hunk)? + 1;
+        }
+        let old = hunk.old();
+        let at = match (old.is_empty(), hunk.headers.is_empty()) {
+            // Only additions: after the header, or at the end of the file.
+            (true, false) if !hunk.at_end => from,
+            (true, _) => lines.len(),
+            (false, _) => {
+                let tail = bodies.len().checked_sub(old.len()).filter(|tail| hunk.at_end && *tail >= from);
+                tail.and_then(|tail| known.seek(&old, tail)).or_else(|| known.seek(&old, from)).ok_or(hunk)?
+            }
+        };
+        edited.keep_until(at);
+        edited.run(&hunk.rows);
+    }
+    edited.keep_until(lines.len());
+    Ok(edited.finish())
+}
+
+/// A file's lines without their ends, in the forms they are compared in.
+struct Lines {
+    exact: Vec<Vec<u8>>,
+    loose: Vec<Vec<u8>>,
+}
+
+impl Lines {
+    fn new(bodies: &[&[u8]]) -> Self {
+        let in_form = |how| bodies.iter().map(|body| splice::form(body, how)).collect();
+        Self { exact: in_form(Match::Exact), loose: in_form(Match::Loose) }
+    }
+
+    fn seek(&self, wanted: &[&str], from: usize) -> Option<usize> {
+        let find = |lines: &[Vec<u8>], how| {
+            let wanted: Vec<Vec<u8>> = wanted.iter().map(|line| splice::form(line.as_bytes(), how)).collect();
+            let last = lines.len().checked_sub(wanted.len())?;
+            (from..=last).find(|at| lines[*at..].starts_with(&wanted))
+        };
+        find(&self.exact, Match::Exact).or_else(|| find(&self.loose, Match::Loose))
+    }
+}
+
+/// A file under change, line by line. A line that is kept keeps its bytes.
+struct Edited<'a> {
+    lines: &'a [&'a [u8]],
+    /// Lines of the new file, each with its end.
+    out: Vec<(Vec<u8>, &'static str)>,
+    next: usize,
+}
+
+impl Edited<'_> {
+    fn keep_until(&mut self, at: usize) {
+        while self.next < at {
+            self.keep();
+        }
+    }
+
+    fn keep(&mut self) {
+        if let Some(line) = self.lines.get(self.next) {
+            let end = text::end_of(line);
+            self.out.push((line[..line.len() - end.len()].to_vec(), end));
+        }
+        self.next += 1;
+    }
+
+    fn run(&mut self, rows: &[Row]) {
+        for row in rows {
+            match row {
+                Row::Keep(_) => self.keep(),
+                Row::Old(_) => self.next += 1,
+                Row::New(line) => self.out.push((line.as_bytes().to_vec(), self.near_end())),
+            }
+        }
+    }
+
+    /// The line end of the line that was just passed, or of the one to come.
+    fn near_end(&self) -> &'static str {
+        let before = self.next.checked_sub(1).and_then(|at| self.lines.get(at));
+        [before, self.lines.get(self.next), self.lines.first()]
+            .into_iter()
+            .flatten()
+            .map(|line| text::end_of(line))
+            .find(|end| !end.is_empty())
+            .unwrap_or("\n")
+    }
+
+    /// The new file ends as the old one did: with or without a line end.
+    fn finish(mut self) -> Vec<u8> {
+        let near = self.near_end();
+        let open = self.lines.last().is_some_and(|line| text::end_of(line).is_empty());
+        let count = self.out.len();
+        for (nth, (_, end)) in self.out.iter_mut().enumerate() {
+            if nth + 1 == count && open {
+                *end = "";
+            } else if end.is_empty() {
+                *end = near;
+            }
+        }
+        self.out.into_iter().flat_map(|(body, end)| [body, end.as_bytes().to_vec()].concat()).collect()
+    }
+}

@@ -1,0 +1,389 @@
+//! Reading a file: a window of its lines, or an image. Streams, so that only the window is held.
+//!
+//! `data`: `path`, `kind` (`text`, `empty`, `image`, `binary`), `bytes`; for text also `from`, `to`,
+//! `total` (null when the file is too long to be counted), `more`, `next`, `encoding`. When lines
+//! are left out, `cut.head` is the bare window and `text` the window with a line that says so.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::change::FILE_MOST;
+use super::seen::{self, Extent};
+use super::text::{BOM, Census, Encoding, Text, from_latin1};
+use super::{ToolCx, Toolbox, failed, path, walk, words};
+use crate::model::{Cut, Image, Limits, MOST_BYTES, MOST_LINES, Outcome};
+use crate::sandbox::Policy;
+use crate::sandbox::files::{self, FileError};
+
+/// Servers refuse larger images.
+const IMAGE_MOST: u64 = 5 * 1024 * 1024;
+/// Bytes of one line that are shown.
+const LINE_MOST: usize = 2_000;
+/// Enough to tell what a file is.
+const SNIFF: usize = 8 * 1024;
+
+#[derive(Clone, Copy)]
+pub(super) struct Window {
+    /// From 1.
+    from: u64,
+    count: Option<u64>,
+}
+
+/// Line 0 is taken as line 1.
+pub(super) fn window(line: Option<u64>, count: Option<u64>) -> Window {
+    Window { from: line.unwrap_or(1).max(1), count }
+}
+
+pub(super) async fn run(toolbox: &Toolbox, cx: &ToolCx<'_>, raw: &str, window: Window) -> Outcome {
+    let target = match path::resolve(cx, raw) {
+        Ok(target) => target,
+        Err(refusal) => return refusal,
+    };
+    let pager = Pager::new(window, &cx.limits);
+    let policy = cx.policy.clone();
+    match walk::blocking(cx, move || look(&policy, target, pager)).await {
+        Ok(Ok(found)) => tell(toolbox, cx, raw, found),
+        Ok(Err(error)) => path::fault(cx, raw, error),
+        Err(refusal) => refusal,
+    }
+}
+
+struct Found {
+    real: PathBuf,
+    bytes: u64,
+    what: What,
+}
+
+enum What {
+    Image { mime: &'static str, content: Vec<u8> },
+    HugeImage { mime: &'static str },
+    Binary,
+    Text(Page),
+}
+
+fn look(policy: &Policy, target: PathBuf, mut pager: Pager) -> Result<Found, FileError> {
+    let mut opened = files::open(policy, &target)?;
+    let file = &mut opened.file;
+    let io = |source| FileError::Io { path: target.clone(), source };
+    let size = file.metadata().map_err(io)?;
+    if size.is_dir() {
+        return Err(FileError::WrongKind { path: target, what: "a folder" });
+    }
+    let size = size.len();
+    let mut head = Vec::new();
+    file.take(SNIFF as u64).read_to_end(&mut head).map_err(io)?;
+    let what = if let Some(mime) = image_type(&head) {
+        if size > IMAGE_MOST {
+            What::HugeImage { mime }
+        } else {
+            file.take(IMAGE_MOST).read_to_end(&mut head).map_err(io)?;
+            What::Image { mime, content: head }
+        }
+    } else if head.starts_with(b"\xFF\xFE") || head.starts_with(b"\xFE\xFF") {
+        file.take(FILE_MOST).read_to_end(&mut head).map_err(io)?;
+        match Text::decode(&head) {
+            Some(text) => {
+                pager.feed(&text.bytes);
+                let page = pager.finish();
+                What::Text(Page { hash: Some(seen::hash(&head)), encoding: "utf-16", ..page })
+            }
+            None => What::Binary,
+        }
+    } else if head.contains(&0) {
+        What::Binary
+    } else {
+        match stream(file, &head, (size, pager)).map_err(io)? {
+            Some(page) => What::Text(page),
+            None => What::Binary,
+        }
+    };
+    Ok(Found { real: opened.real, bytes: size, what })
+}
+
+/// Reads on after `head`. None: a NUL byte turned up.
+fn stream(file: &mut File, head: &[u8], (size, mut pager): (u64, Pager)) -> io::Result<Option<Page>> {
+    let mut hasher = Sha256::new_with_prefix(head);
+    pager.feed(head.strip_prefix(BOM).unwrap_or(head));
+    let mut chunk = vec![0; 64 * 1024];
+    loop {
+        if size > FILE_MOST && pager.full {
+            return Ok(Some(Page { total: None, hash: None, ..pager.finish() }));
+        }
+        match file.read(&mut chunk)? {
+            0 => break,
+            count => {
+                if chunk[..count].contains(&0) {
+                    return Ok(None);
+                }
+                hasher.update(&chunk[..count]);
+                pager.feed(&chunk[..count]);
+            }
+        }
+    }
+    Ok(Some(Page { hash: Some(seen::hex(&hasher.finalize())), ..pager.finish() }))
+}
+
+/// The type of an image by its first bytes; None for what is none or is not sent to models.
+pub fn image_type(head: &[u8]) -> Option<&'static str> {
+    match head {
+        [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1A, b'\n', ..] => Some("image/png"),
+        [0xFF, 0xD8, 0xFF, ..] => Some("image/jpeg"),
+        [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some("image/gif"),
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
+        _ => None,
+    }
+}
+
+/// Picks the window out of lines that stream by.
+struct Pager {
+    from: u64,
+    /// Last line wanted.
+    last: u64,
+    room: usize,
+    /// The line that is being read, from 1.
+    line: u64,
+    /// Its first bytes, and how many it has so far.
+    row: Vec<u8>,
+    row_bytes: u64,
+    rows: Vec<Row>,
+    full: bool,
+    census: Census,
+}
+
+struct Row {
+    bytes: Vec<u8>,
+    /// Bytes of the line that are not shown.
+    more: u64,
+    ended: bool,
+}
+
+struct Page {
+    from: u64,
+    rows: Vec<Row>,
+    total: Option<u64>,
+    /// None: not read to its end.
+    hash: Option<String>,
+    encoding: &'static str,
+}
+
+impl Pager {
+    fn new(window: Window, limits: &Limits) -> Self {
+        let most = limits.lines.clamp(1, MOST_LINES) as u64;
+        let count = window.count.unwrap_or(most).clamp(1, most);
+        Self {
+            from: window.from,
+            last: window.from.saturating_add(count - 1),
+            room: limits.bytes.min(MOST_BYTES),
+            line: 1,
+            row: Vec::new(),
+            row_bytes: 0,
+            rows: Vec::new(),
+            full: false,
+            census: Census::default(),
+        }
+    }
+
+    fn feed(&mut self, bytes: &[u8]) {
+        self.census.count(bytes);
+        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+            let (body, ended) = match piece.strip_suffix(b"\n") {
+                Some(body) => (body, true),
+                None => (piece, false),
+            };
+            if self.wants() {
+                let room = (LINE_MOST + 1).saturating_sub(self.row.len()).min(body.len());
+                self.row.extend_from_slice(&body[..room]);
+            }
+            self.row_bytes += body.len() as u64;
+            if ended {
+                self.end_line(true);
+            }
+        }
+    }
+
+    fn wants(&self) -> bool {
+        !self.full && self.line >= self.from && self.line <= self.last
+    }
+
+    fn end_line(&mut self, ended: bool) {
+        if self.wants() {
+            let mut bytes = std::mem::take(&mut self.row);
+            if ended && self.row_bytes == bytes.len() as u64 && bytes.last() == Some(&b'\r') {
+                bytes.pop();
+                self.row_bytes -= 1;
+            }
+            // At least one line is shown, however long.
+            let room = if self.rows.is_empty() { self.room.min(LINE_MOST) } else { LINE_MOST };
+            if bytes.len() > room {
+                bytes.truncate(whole_chars(&bytes, room));
+            }
+            if bytes.len() < self.room || self.rows.is_empty() {
+                self.room = self.room.saturating_sub(bytes.len() + 1);
+                self.rows.push(Row { more: self.row_bytes - bytes.len() as u64, bytes, ended });
+            } else {
+                self.full = true;
+            }
+        }
+        self.full |= self.line >= self.last;
+        self.line += 1;
+        self.row.clear();
+        self.row_bytes = 0;
+    }
+
+    fn finish(mut self) -> Page {
+        if self.row_bytes > 0 {
+            self.end_line(false);
+        }
+        let encoding = match self.census.end() {
+            Encoding::Latin1 => "latin-1",
+            Encoding::Utf8 | Encoding::Utf16Le | Encoding::Utf16Be => "utf-8",
+        };
+        Page { from: self.from, rows: self.rows, total: Some(self.line - 1), hash: None, encoding }
+    }
+}
+
+/// A length near `most` that cuts no UTF-8 sequence.
+fn whole_chars(bytes: &[u8], most: usize) -> usize {
+    (most.saturating_sub(3)..=most)
+        .rev()
+        .find(|at| bytes.get(*at).is_none_or(|byte| byte & 0xC0 != 0x80))
+        .unwrap_or(most)
+}
+
+fn tell(toolbox: &Toolbox, cx: &ToolCx<'_>, raw: &str, found: Found) -> Outcome {
+    let shown = path::show_str(raw);
+    let bytes = found.bytes;
+    let data = |kind: &str| json!({ "path": raw, "kind": kind, "bytes": bytes });
+    match found.what {
+        What::Binary => {
+            let text = format!("{shown} is a binary file of {bytes} bytes; it is not shown");
+            Outcome { data: with(data("binary"), [("error", "binary".into())]), ..failed("binary", text) }
+        }
+        What::HugeImage { mime } => {
+            let text = format!(
+                "{shown} is {mime} of {bytes} bytes; images up to {} MiB can be shown",
+                IMAGE_MOST >> 20
+            );
+            Outcome {
+                data: with(data("image"), [("error", "too_large".into())]),
+                ..failed("too_large", text)
+            }
+        }
+        What::Image { mime, content } => match cx.blobs.keep(&content) {
+            Ok(blob) => Outcome {
+                images: vec![Image { mime: mime.into(), blob }],
+                data: with(data("image"), [("mime", mime.into())]),
+                ..Outcome::ok(format!("{shown}: {mime}, {bytes} bytes"))
+            },
+            Err(error) => {
+                failed("io", format!("{shown}: the image could not be kept beside the session: {error}"))
+            }
+        },
+        What::Text(page) => {
+            let extent = page.extent();
+            let mut outcome = match page.total {
+                Some(0) => Outcome { data: data("empty"), ..Outcome::ok(format!("{shown} is empty")) },
+                Some(total) if page.from > total => {
+                    let text = format!(
+                        "{shown} has {}; line {} is past its end",
+                        words::count(total, "line"),
+                        page.from
+                    );
+                    return Outcome {
+                        data: with(data("text"), [("error", "past_end".into()), ("total", total.into())]),
+                        ..failed("past_end", text)
+                    };
+                }
+                Some(_) | None => page.tell(bytes, data("text")),
+            };
+            outcome.seen =
+                page.hash.map(|hash| toolbox.shown(&found.real, hash, extent)).into_iter().collect();
+            outcome
+        }
+    }
+}
+
+fn with<const N: usize>(mut data: Value, more: [(&str, Value); N]) -> Value {
+    for (key, value) in more {
+        data[key] = value;
+    }
+    data
+}
+
+impl Page {
+    fn to(&self) -> u64 {
+        self.from + (self.rows.len() as u64).saturating_sub(1)
+    }
+
+    fn extent(&self) -> Extent {
+        let total = self.total.unwrap_or(u64::MAX);
+        let whole_lines = self.rows.iter().all(|row| row.more == 0);
+        match total == 0 || (self.from == 1 && self.rows.len() as u64 == total && whole_lines) {
+            true => Extent::Whole,
+            // A line that was cut can never make the whole.
+            false => Extent::Lines(self.from, self.to(), if whole_lines { total } else { u64::MAX }),
+        }
+    }
+
+    fn tell(&self, bytes: u64, data: Value) -> Outcome {
+        let window = self.window();
+        let (from, to) = (self.from, self.to());
+        let more = self.total.is_none_or(|total| to < total);
+        let mut notes = Vec::new();
+        let lines_left = self.total.map_or(u64::MAX, |total| total - self.rows.len() as u64);
+        if lines_left > 0 {
+            let of = self.total.map_or("many".to_owned(), |total| total.to_string());
+            let next = if more { format!("; next: line {}", to + 1) } else { String::new() };
+            notes.push(format!("[{} of {of}{next}]", words::span(from, to)));
+        }
+        if self.encoding == "latin-1" {
+            notes.push("[not UTF-8; read as Latin-1]".into());
+        }
+        let cut = (lines_left > 0).then(|| Cut {
+            lines: self.total.unwrap_or(0),
+            bytes,
+            left_out_lines: self.total.map_or(0, |_| lines_left),
+            left_out_bytes: bytes.saturating_sub(window.len() as u64),
+            head: window.clone(),
+            ..Cut::default()
+        });
+        let mut text = window;
+        if !notes.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text.push_str(&notes.join("\n"));
+        let data = with(
+            data,
+            [
+                ("from", from.into()),
+                ("to", to.into()),
+                ("total", self.total.into()),
+                ("more", more.into()),
+                ("next", more.then_some(to + 1).into()),
+                ("encoding", self.encoding.into()),
+            ],
+        );
+        Outcome { cut, data, ..Outcome::ok(text) }
+    }
+
+    fn window(&self) -> String {
+        let mut text = String::new();
+        for row in &self.rows {
+            match self.encoding {
+                "latin-1" => text.push_str(&from_latin1(&row.bytes)),
+                _ => text.push_str(&String::from_utf8_lossy(&row.bytes)),
+            }
+            if row.more > 0 {
+                text.push_str(&format!("… [{} more bytes in this line]", row.more));
+            }
+            if row.ended {
+                text.push('\n');
+            }
+        }
+        text
+    }
+}

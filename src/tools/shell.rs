@@ -1,0 +1,248 @@
+//! Running one command line: bounded in time and memory, over when the command is, not when its
+//! output pipe closes.
+//!
+//! `data`: `command`, `cwd`, `timeout` (milliseconds), `pid`, `signal`, `background`, `job`,
+//! `output_file`, `survivors`. `text` is what it printed and nothing else, so empty when it printed
+//! nothing; notes about survivors or a full disk follow on lines of their own in brackets.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::output::Capture;
+use super::spill::Spill;
+use super::{ToolCx, failed, path, words};
+use crate::model::{Outcome, State};
+use crate::sandbox::{self, Cmd, Exit, Happened, Io, Running, SandboxError, files};
+
+/// How long a survivor may hold the pipe open once the command itself has exited.
+const DRAIN: Duration = Duration::from_millis(300);
+/// Between the polite and the final signal.
+pub(super) const GRACE: Duration = Duration::from_secs(2);
+
+pub(super) struct Ask<'a> {
+    pub(super) command: &'a str,
+    /// Milliseconds.
+    pub(super) timeout: Option<u64>,
+    pub(super) cwd: Option<&'a str>,
+}
+
+/// Why the wait for a command is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Over {
+    Exited(Exit),
+    TimedOut,
+    Cancelled,
+}
+
+/// When to stop waiting.
+#[derive(Clone, Copy)]
+pub(super) struct Until<'a> {
+    pub(super) deadline: Option<Instant>,
+    pub(super) cancel: &'a CancellationToken,
+}
+
+pub(super) async fn run(ask: &Ask<'_>, cx: &ToolCx<'_>) -> Outcome {
+    let timeout = ask.timeout.unwrap_or(cx.shell_timeout).clamp(1, cx.shell_timeout_most.max(1));
+    let (mut running, cwd) = match start(ask, cx).await {
+        Ok(started) => started,
+        Err(refusal) => return refusal,
+    };
+    let pid = running.pid();
+    let mut capture = Capture::new(cx.limits.clone(), Some(Spill::new(cx.spill)));
+    let until = Until { deadline: Some(Instant::now() + Duration::from_millis(timeout)), cancel: cx.cancel };
+    let over = drive(running.as_mut(), until, &mut |bytes| capture.push(bytes)).await;
+    let over = match over {
+        Ok(over) => over,
+        Err(error) => {
+            running.end(GRACE).await;
+            return failed(
+                "io",
+                format!("the command was ended because its output could not be read: {error}"),
+            );
+        }
+    };
+    let survivors = end(running.as_mut(), over, &mut |bytes| capture.push(bytes)).await;
+    drop(running);
+    let captured = capture.finish(None);
+    let mut notes = Vec::new();
+    if survivors > 0 {
+        notes.push(left_behind(survivors));
+    }
+    notes.extend(captured.trouble.map(|trouble| format!("[{trouble}]")));
+    let (state, exit, signal) = verdict(over);
+    if state == State::Failed {
+        notes.extend(sandbox::denial_hint(cx.policy, &captured.text));
+    }
+    let data = json!({
+        "command": ask.command,
+        "cwd": cwd.to_string_lossy(),
+        "timeout": timeout,
+        "pid": pid,
+        "signal": signal,
+        "background": false,
+        "job": Value::Null,
+        "output_file": captured.file,
+        "survivors": survivors,
+    });
+    Outcome { state, text: noted(captured.text, &notes), exit, cut: captured.cut, data, ..Outcome::default() }
+}
+
+fn left_behind(survivors: usize) -> String {
+    let were = if survivors == 1 { "was" } else { "were" };
+    let processes = words::count(survivors, "process");
+    format!("[{processes} left running {were} ended with the command; only a background job may go on]")
+}
+
+pub(super) fn noted(mut text: String, notes: &[String]) -> String {
+    for note in notes {
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text.push_str(note);
+    }
+    text
+}
+
+pub(super) fn verdict(over: Over) -> (State, Option<i32>, Option<i32>) {
+    match over {
+        Over::Exited(Exit::Code(0)) => (State::Ok, Some(0), None),
+        Over::Exited(Exit::Code(code)) => (State::Failed, Some(code), None),
+        Over::Exited(Exit::Signal(signal)) => (State::Failed, Some(128 + signal), Some(signal)),
+        Over::TimedOut => (State::TimedOut, None, None),
+        Over::Cancelled => (State::Interrupted, None, None),
+    }
+}
+
+/// Starts the command line in a shell; also says where it runs.
+pub(super) async fn start(ask: &Ask<'_>, cx: &ToolCx<'_>) -> Result<(Box<dyn Running>, PathBuf), Outcome> {
+    if ask.command.trim().is_empty() {
+        return Err(failed("empty_command", "the command is empty"));
+    }
+    if ask.command.contains('\0') {
+        return Err(failed("bad_command", "the command holds a NUL byte, which no command line can"));
+    }
+    let cwd = folder(ask.cwd, cx)?;
+    let args = vec!["-c".into(), ask.command.into()];
+    let running = spawn(cx, shell(cx.env), args, cwd.clone()).await?;
+    Ok((running, cwd))
+}
+
+pub(super) async fn spawn(
+    cx: &ToolCx<'_>,
+    program: OsString,
+    args: Vec<OsString>,
+    cwd: PathBuf,
+) -> Result<Box<dyn Running>, Outcome> {
+    let cmd = Cmd { program, args, cwd, env: cx.env.to_vec(), io: Io::Captured };
+    cx.sandbox.spawn(cx.policy, &cmd).await.map_err(|error| match error {
+        SandboxError::Unavailable(why) => {
+            Outcome { data: json!({ "error": "no_sandbox" }), ..Outcome::refused(why) }
+        }
+        SandboxError::Spawn { .. } | SandboxError::Setup { .. } => failed("spawn", error.to_string()),
+    })
+}
+
+fn folder(asked: Option<&str>, cx: &ToolCx<'_>) -> Result<PathBuf, Outcome> {
+    let Some(raw) = asked else {
+        return match cx.cwd.is_dir() {
+            true => Ok(cx.cwd.to_owned()),
+            false => {
+                let text = format!(
+                    "the working folder {} is gone; nothing can run until it is there again",
+                    path::show(cx.cwd)
+                );
+                Err(failed("no_folder", text))
+            }
+        };
+    };
+    let target = path::resolve(cx, raw)?;
+    let real = files::resolve(cx.policy, &target).map_err(|error| path::fault(cx, raw, error))?;
+    match real.is_dir() {
+        true => Ok(real),
+        false => Err(failed(
+            "no_folder",
+            format!("{} is not a folder, so no command can run in it", path::show_str(raw)),
+        )),
+    }
+}
+
+/// The name of the shell that commands run in.
+pub fn shell_name(env: &[(OsString, OsString)]) -> &'static str {
+    if shell(env).to_string_lossy().ends_with("bash") { "bash" } else { "sh" }
+}
+
+/// bash where there is one, since that is what models write.
+fn shell(env: &[(OsString, OsString)]) -> OsString {
+    let path = env.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.clone()).unwrap_or_default();
+    std::env::split_paths(&path)
+        .filter(|folder| folder.is_absolute())
+        .map(|folder| folder.join("bash"))
+        .find(|bash| bash.is_file())
+        .map_or_else(|| "/bin/sh".into(), PathBuf::into_os_string)
+}
+
+/// Hands on the output until the command has exited, the deadline passed, or somebody cancelled.
+pub(super) async fn drive(
+    running: &mut dyn Running,
+    until: Until<'_>,
+    sink: &mut (dyn FnMut(&[u8]) + Send),
+) -> std::io::Result<Over> {
+    let mut buf = vec![0; 64 * 1024];
+    loop {
+        tokio::select! {
+            biased;
+            () = until.cancel.cancelled() => return Ok(Over::Cancelled),
+            () = passed(until.deadline) => return Ok(Over::TimedOut),
+            happened = running.next(&mut buf) => match happened? {
+                Happened::Output(count) => sink(&buf[..count]),
+                Happened::Exited(exit) => return Ok(Over::Exited(exit)),
+            },
+        }
+    }
+}
+
+async fn passed(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Takes what is still in the pipe, ends the tree, takes its last words. Returns how many processes
+/// had outlived the command.
+pub(super) async fn end(
+    running: &mut dyn Running,
+    over: Over,
+    sink: &mut (dyn FnMut(&[u8]) + Send),
+) -> usize {
+    let survivors = match over {
+        Over::Exited(_) => {
+            drain(running, DRAIN, sink).await;
+            running.end(GRACE).await.survivors
+        }
+        // Here the command itself is ended too, and that is said already.
+        Over::TimedOut | Over::Cancelled => {
+            running.end(GRACE).await;
+            0
+        }
+    };
+    drain(running, DRAIN, sink).await;
+    survivors
+}
+
+/// At most this long, and a fixed amount: a survivor may print for ever.
+async fn drain(running: &mut dyn Running, most: Duration, sink: &mut (dyn FnMut(&[u8]) + Send)) {
+    let until = Instant::now() + most;
+    let mut buf = vec![0; 64 * 1024];
+    while let Ok(Ok(count)) = tokio::time::timeout_at(until, running.read(&mut buf)).await {
+        if count == 0 || Instant::now() > until {
+            return;
+        }
+        sink(&buf[..count]);
+    }
+}

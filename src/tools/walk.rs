@@ -1,0 +1,270 @@
+//! Walking a folder as a project is meant to be seen: ignored files left out, hidden ones unless asked
+//! for, links not followed, nothing the policy hides. And `glob`, which is little more than a walk.
+//!
+//! `data` of a glob: `pattern`, `path`, `count` (found), `files` (absolute, newest first), `more`.
+
+use std::ops::ControlFlow;
+use std::path::{Component, Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+use globset::{GlobBuilder, GlobMatcher};
+use ignore::{DirEntry, WalkBuilder};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::output::rows_that_fit;
+use super::{ToolCx, failed, path, words};
+use crate::model::{Outcome, State};
+use crate::sandbox::files;
+use crate::sandbox::{Op, Policy, Verdict};
+
+/// Longest walk.
+const TIME: Duration = Duration::from_secs(20);
+/// What a walk may take longer than that, for one file that is slow.
+const LATE: Duration = Duration::from_secs(10);
+/// Files a glob remembers, to find the newest among them.
+const MOST_FOUND: usize = 100_000;
+const DEFAULT_LIMIT: u64 = 200;
+
+/// What a walk needs to know; owned, since it runs on a thread of its own.
+pub(super) struct Walk {
+    /// Resolved; a folder, or a single file.
+    pub(super) root: PathBuf,
+    pub(super) hidden: Hidden,
+    pub(super) policy: Policy,
+    pub(super) cancel: CancellationToken,
+    until: Instant,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Hidden {
+    Skip,
+    Show,
+}
+
+/// How a walk ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// Everything was visited.
+    Through,
+    TimeUp,
+    /// The visitor had enough.
+    Full,
+}
+
+impl Walk {
+    /// Under the folder (or file) `raw`, the working folder when absent.
+    pub(super) fn new(cx: &ToolCx<'_>, raw: Option<&str>, hidden: Hidden) -> Result<Self, Outcome> {
+        let raw = raw.filter(|raw| !raw.is_empty()).unwrap_or(".");
+        let target = path::resolve(cx, raw)?;
+        let root = files::resolve(cx.policy, &target).map_err(|error| path::fault(cx, raw, error))?;
+        Ok(Self {
+            root,
+            hidden,
+            policy: cx.policy.clone(),
+            cancel: cx.cancel.clone(),
+            until: Instant::now() + TIME,
+        })
+    }
+
+    /// Visits the files below the root in the order of their names.
+    pub(super) fn run(&self, visit: &mut dyn FnMut(&DirEntry) -> ControlFlow<()>) -> Stop {
+        let policy = self.policy.clone();
+        let walker = WalkBuilder::new(&self.root)
+            .hidden(self.hidden == Hidden::Skip)
+            .require_git(false)
+            .follow_links(false)
+            .sort_by_file_name(Ord::cmp)
+            .filter_entry(move |entry| {
+                entry.depth() == 0 || (entry.file_name() != ".git" && readable(&policy, entry.path()))
+            })
+            .build();
+        for entry in walker {
+            if self.over() {
+                return Stop::TimeUp;
+            }
+            // A folder that cannot be read is passed over, as is what vanished meanwhile.
+            let Ok(entry) = entry else { continue };
+            let folder = entry.file_type().is_none_or(|kind| kind.is_dir());
+            if !folder && visit(&entry).is_break() {
+                return Stop::Full;
+            }
+        }
+        Stop::Through
+    }
+
+    pub(super) fn over(&self) -> bool {
+        self.cancel.is_cancelled() || Instant::now() > self.until
+    }
+}
+
+fn readable(policy: &Policy, path: &Path) -> bool {
+    match policy.explain(path, Op::Read) {
+        Verdict::Allowed => true,
+        Verdict::Denied(_) => false,
+    }
+}
+
+/// Runs blocking work on a thread of its own. A file system that does not answer is not waited for.
+pub(super) async fn blocking<T: Send + 'static>(
+    cx: &ToolCx<'_>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Outcome> {
+    let work = tokio::task::spawn_blocking(work);
+    tokio::select! {
+        biased;
+        () = cx.cancel.cancelled() => Err(Outcome::interrupted("stopped before it was through")),
+        done = work => done.map_err(|panic| failed("io", format!("it could not be done: {panic}"))),
+        () = tokio::time::sleep(TIME + LATE) => {
+            Err(Outcome { state: State::TimedOut, ..failed("timeout", "the file system did not answer in time") })
+        }
+    }
+}
+
+/// A pattern without a slash is about the name, wherever the file is.
+pub(super) struct Pattern {
+    glob: GlobMatcher,
+    name_only: bool,
+}
+
+impl Pattern {
+    pub(super) fn new(pattern: &str) -> Result<Self, Outcome> {
+        let glob =
+            GlobBuilder::new(pattern.trim_start_matches("./")).literal_separator(true).build().map_err(
+                |error| failed("bad_pattern", format!("`{pattern}` is no valid glob: {}", error.kind())),
+            )?;
+        Ok(Self { glob: glob.compile_matcher(), name_only: !pattern.contains('/') })
+    }
+
+    /// `inside` is the path below the root.
+    pub(super) fn fits(&self, inside: &Path) -> bool {
+        match (self.name_only, inside.file_name()) {
+            (true, Some(name)) => self.glob.is_match(name),
+            (true, None) | (false, _) => self.glob.is_match(inside),
+        }
+    }
+}
+
+/// Whether a pattern asks for hidden files by naming one.
+pub(super) fn wants_hidden(pattern: &str) -> Hidden {
+    let hidden = pattern.split('/').any(|part| part.starts_with('.') && part != "." && part != "..");
+    if hidden { Hidden::Show } else { Hidden::Skip }
+}
+
+pub(super) struct Ask<'a> {
+    pub(super) pattern: &'a str,
+    pub(super) path: Option<&'a str>,
+    pub(super) limit: Option<u64>,
+}
+
+pub(super) async fn glob(cx: &ToolCx<'_>, ask: Ask<'_>) -> Outcome {
+    let search = match prepare(cx, &ask) {
+        Ok(search) => search,
+        Err(refusal) => return refusal,
+    };
+    match blocking(cx, move || search.run()).await {
+        Ok(found) => tell(cx, &ask, &found),
+        Err(refusal) => refusal,
+    }
+}
+
+struct Search {
+    walk: Walk,
+    pattern: Pattern,
+}
+
+struct Found {
+    files: Vec<(SystemTime, PathBuf)>,
+    stop: Stop,
+}
+
+fn prepare(cx: &ToolCx<'_>, ask: &Ask<'_>) -> Result<Search, Outcome> {
+    if ask.pattern.is_empty() {
+        return Err(failed("bad_pattern", "the pattern is empty; give one such as **/*.rs"));
+    }
+    let (base, rest) = split(ask);
+    let hidden = wants_hidden(ask.pattern);
+    // A name that exists is meant as a name, whatever brackets it holds.
+    let literal = base.join(&rest).to_string_lossy().into_owned();
+    let target = path::resolve(cx, &literal)?;
+    if files::resolve(cx.policy, &target).is_ok_and(|real| real.is_file()) {
+        let walk = Walk::new(cx, Some(&literal), hidden)?;
+        return Ok(Search { walk, pattern: Pattern::new("*")? });
+    }
+    let base = base.to_string_lossy();
+    Ok(Search { walk: Walk::new(cx, Some(base.as_ref()), hidden)?, pattern: Pattern::new(&rest)? })
+}
+
+/// The folder to search and the pattern below it: leading parts that are plain names and lead
+/// elsewhere (`/abs`, `..`, `~`) belong to the folder.
+fn split(ask: &Ask<'_>) -> (PathBuf, String) {
+    let base = PathBuf::from(ask.path.filter(|path| !path.is_empty()).unwrap_or("."));
+    let leads_away = ask.pattern.starts_with(['/', '~']) || ask.pattern.starts_with("..");
+    if !leads_away {
+        return (base, ask.pattern.to_owned());
+    }
+    let parts: Vec<Component<'_>> = Path::new(ask.pattern).components().collect();
+    let plain = parts
+        .iter()
+        .take_while(|part| !part.as_os_str().to_string_lossy().contains(['*', '?', '[', '{']))
+        .count();
+    let plain = plain.min(parts.len() - 1);
+    let folder: PathBuf = parts[..plain].iter().collect();
+    let rest: PathBuf = parts[plain..].iter().collect();
+    let home = ask.pattern.starts_with('~');
+    let folder = if home { folder } else { base.join(folder) };
+    // With a slash it stays a pattern for paths, not for names at any depth.
+    (folder, format!("./{}", rest.to_string_lossy()))
+}
+
+impl Search {
+    fn run(&self) -> Found {
+        let mut files = Vec::new();
+        let stop = self.walk.run(&mut |entry| {
+            let inside = entry.path().strip_prefix(&self.walk.root).unwrap_or(entry.path());
+            if entry.depth() == 0 || self.pattern.fits(inside) {
+                let changed = entry.metadata().ok().and_then(|meta| meta.modified().ok());
+                files.push((changed.unwrap_or(SystemTime::UNIX_EPOCH), entry.path().to_owned()));
+            }
+            if files.len() >= MOST_FOUND { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        files.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+        Found { files, stop }
+    }
+}
+
+fn tell(cx: &ToolCx<'_>, ask: &Ask<'_>, found: &Found) -> Outcome {
+    let count = found.files.len();
+    let limit = usize::try_from(ask.limit.unwrap_or(DEFAULT_LIMIT).max(1)).unwrap_or(usize::MAX);
+    let mut rows: Vec<String> =
+        found.files.iter().take(limit).map(|(_, path)| path::short(cx.cwd, path)).collect();
+    rows.truncate(rows_that_fit(&rows, &cx.limits));
+    let shown = &found.files[..rows.len()];
+    let left =
+        (rows.len() < count).then(|| format!("the newest {} of {}", rows.len(), words::count(count, "file")));
+    let more = left.is_some() || found.stop != Stop::Through;
+    let mut text = rows.join("\n");
+    if count == 0 {
+        text = format!("no file matches {}", path::show_str(ask.pattern));
+    }
+    text.push_str(&rest_note(found.stop, left));
+    let files: Vec<String> = shown.iter().map(|(_, path)| path::show(path)).collect();
+    let data =
+        json!({ "pattern": ask.pattern, "path": ask.path, "count": count, "files": files, "more": more });
+    Outcome { data, ..Outcome::ok(text) }
+}
+
+/// One bracketed line on what is missing from a listing, empty when nothing is.
+pub(super) fn rest_note(stop: Stop, left: Option<String>) -> String {
+    let early = match stop {
+        Stop::Through => None,
+        Stop::TimeUp => Some("the search stopped at its time limit".to_owned()),
+        Stop::Full => Some("the search stopped at its size limit".to_owned()),
+    };
+    let notes: Vec<String> = left.into_iter().chain(early).collect();
+    if notes.is_empty() {
+        String::new()
+    } else {
+        format!("\n[{}; narrow the pattern or the path]", notes.join("; "))
+    }
+}

@@ -1,0 +1,327 @@
+//! Chat replies, streamed or whole, to deltas.
+//!
+//! Every field may be missing, null or of another type than documented; what cannot be understood
+//! is left out, and an event that is no JSON is counted. Values are read where they stand in the
+//! event's text, without a tree in between, for this runs once for each token.
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::think::Think;
+use crate::model::{Stop, Usage};
+use crate::wire::{Decoder, Delta, fault};
+
+#[derive(Default)]
+pub(super) struct Reader {
+    think: Think,
+    calls: Vec<Call>,
+    /// The slot that a delta without id and index belongs to.
+    current: Option<usize>,
+    stopped: bool,
+    skipped: usize,
+}
+
+/// A call so far. Its place in the list is its slot.
+struct Call {
+    index: Option<i64>,
+    id: Option<String>,
+    name: String,
+    args: String,
+}
+
+type Raw<'a> = Option<&'a RawValue>;
+
+#[derive(Default, Deserialize)]
+struct Chunk<'a> {
+    #[serde(borrow, default)]
+    choices: Raw<'a>,
+    #[serde(borrow, default)]
+    usage: Raw<'a>,
+    #[serde(borrow, default)]
+    error: Raw<'a>,
+    /// Groq puts the usage of a stream in here.
+    #[serde(borrow, default)]
+    x_groq: Raw<'a>,
+}
+
+#[derive(Default, Deserialize)]
+struct Choice<'a> {
+    #[serde(borrow, default)]
+    delta: Raw<'a>,
+    /// In place of the delta when the reply is whole.
+    #[serde(borrow, default)]
+    message: Raw<'a>,
+    #[serde(borrow, default)]
+    finish_reason: Raw<'a>,
+    /// Moonshot puts the usage of a stream in here.
+    #[serde(borrow, default)]
+    usage: Raw<'a>,
+}
+
+#[derive(Default, Deserialize)]
+struct Said<'a> {
+    #[serde(borrow, default)]
+    content: Raw<'a>,
+    #[serde(borrow, default)]
+    reasoning_content: Raw<'a>,
+    #[serde(borrow, default)]
+    reasoning: Raw<'a>,
+    #[serde(borrow, default)]
+    refusal: Raw<'a>,
+    #[serde(borrow, default)]
+    tool_calls: Raw<'a>,
+    #[serde(borrow, default)]
+    function_call: Raw<'a>,
+}
+
+#[derive(Default, Deserialize)]
+struct CallPiece<'a> {
+    #[serde(borrow, default)]
+    index: Raw<'a>,
+    #[serde(borrow, default)]
+    id: Raw<'a>,
+    #[serde(borrow, default)]
+    function: Raw<'a>,
+}
+
+#[derive(Default, Deserialize)]
+struct Function<'a> {
+    #[serde(borrow, default)]
+    name: Raw<'a>,
+    #[serde(borrow, default)]
+    arguments: Raw<'a>,
+}
+
+/// One entry of `tool_calls`, read.
+struct Piece {
+    index: Option<i64>,
+    id: Option<String>,
+    name: String,
+    args: String,
+    /// Not the first of its event: without an index, a name then opens a call.
+    later: bool,
+}
+
+/// The index that stands for the older `function_call`, which has none.
+const LEGACY: i64 = -1;
+
+impl Decoder for Reader {
+    fn event(&mut self, name: &str, data: &str) -> Vec<Delta> {
+        let data = data.trim();
+        let mut out = Vec::new();
+        if data == "[DONE]" {
+            self.think.finish(&mut out);
+            out.push(Delta::End);
+        } else if !data.is_empty() {
+            self.chunk(name, data, &mut out);
+        }
+        out
+    }
+
+    fn body(&mut self, body: &Value) -> Vec<Delta> {
+        let mut out = Vec::new();
+        self.chunk("", &body.to_string(), &mut out);
+        if !self.stopped {
+            // The whole body is here, so nothing is missing but the reason.
+            self.think.finish(&mut out);
+        }
+        out.push(Delta::End);
+        out
+    }
+
+    fn skipped(&self) -> usize {
+        self.skipped
+    }
+}
+
+impl Reader {
+    fn chunk(&mut self, event: &str, data: &str, out: &mut Vec<Delta>) {
+        let Ok(chunk) = serde_json::from_str::<Chunk>(data) else {
+            self.skipped += 1;
+            return;
+        };
+        if event == "error" || chunk.error.is_some() || chunk.choices.is_none() {
+            let value: Value = serde_json::from_str(data).unwrap_or_default();
+            let said = fault::find(&value).or_else(|| (event == "error").then(|| fault::read(&value)));
+            if let Some(said) = said {
+                out.push(Delta::Error { message: said.message, kind: said.kind });
+            }
+        }
+        // More than one choice is never asked for.
+        let choices: Vec<Choice> = read(chunk.choices).unwrap_or_default();
+        let choice = choices.into_iter().next().unwrap_or_default();
+        if let Some(said) = read::<Said>(choice.delta).or_else(|| read(choice.message)) {
+            self.said(&said, out);
+        }
+        if let Some(reason) = read::<String>(choice.finish_reason).filter(|r| !r.is_empty()) {
+            self.think.finish(out);
+            self.stopped = true;
+            out.push(stop(reason));
+        }
+        let groq = || read::<Chunk>(chunk.x_groq).and_then(|inner| usage(inner.usage));
+        if let Some(usage) = usage(chunk.usage).or_else(|| usage(choice.usage)).or_else(groq) {
+            out.push(Delta::Usage(usage));
+        }
+    }
+
+    fn said(&mut self, said: &Said, out: &mut Vec<Delta>) {
+        for (field, value) in [("reasoning_content", said.reasoning_content), ("reasoning", said.reasoning)] {
+            let Some(text) = read::<String>(value).filter(|t| !t.is_empty()) else { continue };
+            self.think.give_up(out);
+            out.push(Delta::Thinking { text, field: Some(field.to_owned()), seal: None });
+            break; // both names carry the same text where a server sends both
+        }
+        self.content(said.content, out);
+        if let Some(text) = read::<String>(said.refusal).filter(|t| !t.is_empty()) {
+            self.think.give_up(out);
+            out.push(Delta::Refusal(text));
+        }
+        let pieces: Vec<Raw> = read(said.tool_calls).unwrap_or_default();
+        for (place, raw) in pieces.into_iter().enumerate() {
+            let Some(piece) = read::<CallPiece>(raw) else { continue };
+            let function = read::<Function>(piece.function).unwrap_or_default();
+            let id = read::<String>(piece.id).filter(|id| !id.is_empty());
+            let (name, args) = function.parts();
+            self.call(Piece { index: read(piece.index), id, name, args, later: place > 0 }, out);
+        }
+        if let Some(function) = read::<Function>(said.function_call) {
+            let (name, args) = function.parts();
+            self.call(Piece { index: Some(LEGACY), id: None, name, args, later: false }, out);
+        }
+    }
+
+    /// A string, or (Mistral) a list of parts that are text or reasoning.
+    fn content(&mut self, content: Raw, out: &mut Vec<Delta>) {
+        let Some(raw) = content else { return };
+        if let Ok(text) = serde_json::from_str::<String>(raw.get()) {
+            return self.think.text(text, out);
+        }
+        for part in read::<Vec<Value>>(content).unwrap_or_default() {
+            if let Some(text) = part["text"].as_str() {
+                self.think.text(text.to_owned(), out);
+            }
+            let thoughts = part["thinking"].as_array().cloned().unwrap_or_default();
+            let text: String = thoughts.iter().filter_map(|t| t["text"].as_str()).collect();
+            if !text.is_empty() {
+                self.think.give_up(out);
+                out.push(Delta::Thinking { text, field: None, seal: None });
+            }
+        }
+    }
+
+    fn call(&mut self, piece: Piece, out: &mut Vec<Delta>) {
+        self.think.give_up(out);
+        let slot = self.find(&piece).unwrap_or_else(|| {
+            let call = Call { index: piece.index, id: None, name: String::new(), args: String::new() };
+            self.calls.push(call);
+            self.calls.len() - 1
+        });
+        self.current = Some(slot);
+        let call = &mut self.calls[slot];
+        let opens = call.id.is_none() && call.name.is_empty() && call.args.is_empty();
+        // A name that is the same again is repeated, not continued.
+        let name = if piece.name == call.name { String::new() } else { piece.name };
+        let id = piece.id.filter(|id| call.id.as_ref() != Some(id));
+        if opens || !name.is_empty() || id.is_some() {
+            call.name.push_str(&name);
+            call.id = id.clone().or(call.id.take());
+            out.push(Delta::CallStart { slot, id, name });
+        }
+        if !piece.args.is_empty() {
+            call.args.push_str(&piece.args);
+            out.push(Delta::CallArgs { slot, text: piece.args });
+        }
+    }
+
+    /// The slot that a piece goes on with; None when it opens a call.
+    fn find(&self, piece: &Piece) -> Option<usize> {
+        let last = |fits: &dyn Fn(&Call) -> bool| self.calls.iter().rposition(fits);
+        let slot = match (&piece.id, piece.index) {
+            (Some(id), Some(index)) => {
+                // A new id under a used index is a new call; an id may also come late.
+                let same = |c: &Call| c.index == Some(index) && c.id.as_ref().is_none_or(|known| known == id);
+                last(&same).or_else(|| {
+                    let moved = |c: &Call| c.id.as_ref() == Some(id) && piece.name.is_empty();
+                    last(&moved)
+                })
+            }
+            (Some(id), None) => last(&|c| c.id.as_ref() == Some(id)),
+            (None, Some(index)) => last(&|c| c.index == Some(index)),
+            (None, None) if piece.later && !piece.name.is_empty() => None,
+            (None, None) => self.current,
+        }?;
+        // Servers that number every call 0, or none, open the next one by a name after whole arguments.
+        let certain = piece.id.is_some() && piece.index.is_some();
+        let named = !piece.name.is_empty() && !piece.args.is_empty();
+        let next = !certain && named && whole(&self.calls[slot].args);
+        (!next).then_some(slot)
+    }
+}
+
+impl Function<'_> {
+    /// Name and arguments; arguments that are an object instead of a string count as its text.
+    fn parts(&self) -> (String, String) {
+        let args = match self.arguments.map(RawValue::get) {
+            Some(text) if text.starts_with('"') => serde_json::from_str(text).unwrap_or_default(),
+            Some(text) => text.to_owned(),
+            None => String::new(),
+        };
+        (read(self.name).unwrap_or_default(), args)
+    }
+}
+
+/// The value, if it is there and of this type.
+fn read<'a, T: Deserialize<'a>>(raw: Raw<'a>) -> Option<T> {
+    serde_json::from_str(raw?.get()).ok()
+}
+
+fn whole(args: &str) -> bool {
+    serde_json::from_str::<IgnoredAny>(args).is_ok()
+}
+
+fn stop(reason: String) -> Delta {
+    Delta::Stop(match reason.as_str() {
+        "stop" | "eos" | "end_turn" => Stop::Done,
+        "tool_calls" | "function_call" => Stop::Calls,
+        "length" | "max_tokens" => Stop::Length,
+        "content_filter" => Stop::Refused,
+        // OpenRouter: the server behind it failed in the middle of the reply.
+        "error" => {
+            let message = "the server ended the reply with an error".to_owned();
+            return Delta::Error { message, kind: Some("server_error".into()) };
+        }
+        _ => Stop::Other(reason),
+    })
+}
+
+fn usage(raw: Raw) -> Option<Usage> {
+    let value: Value = read(raw)?;
+    let count = |path: &str| value.pointer(path).and_then(count);
+    let first = |paths: &[&str]| paths.iter().find_map(|path| count(path)).unwrap_or(0);
+    let (input, output) = (first(&["/prompt_tokens"]), first(&["/completion_tokens"]));
+    if input == 0 && output == 0 {
+        // Sent along before anything was counted.
+        return None;
+    }
+    let reasoning = first(&["/completion_tokens_details/reasoning_tokens", "/reasoning_tokens"]);
+    // xAI counts reasoning beside the output; the total tells.
+    let apart = reasoning > 0 && count("/total_tokens") == Some(input + output + reasoning);
+    Some(Usage {
+        input,
+        cached: first(&[
+            "/prompt_tokens_details/cached_tokens",
+            "/prompt_cache_hit_tokens",
+            "/cached_tokens",
+        ]),
+        cache_write: first(&["/prompt_tokens_details/cache_write_tokens"]),
+        output: if apart { output + reasoning } else { output },
+        reasoning,
+    })
+}
+
+/// Some gateways write counts as floating-point numbers.
+fn count(value: &Value) -> Option<u64> {
+    value.as_u64().or_else(|| value.as_f64().filter(|n| *n >= 0.0).map(|n| n as u64))
+}

@@ -1,0 +1,200 @@
+//! Prompts to chat request bodies. One pass, in time linear in the prompt.
+
+use serde::de::IgnoredAny;
+use serde_json::{Map, Value, json};
+
+use crate::model::Model;
+use crate::wire::prompt::{Empty, Form, Message, Piece, Prompt, Role, Style, ToolSpec};
+use crate::wire::provider::Quirks;
+
+/// Between blocks and pieces that this wire cannot keep apart.
+const GAP: &str = "\n\n";
+
+pub(super) fn body(prompt: &Prompt, model: &Model, quirks: &Quirks) -> Value {
+    let mut body = Map::new();
+    body.insert("model".into(), model.name.as_str().into());
+    body.insert("messages".into(), messages(prompt, quirks).into());
+    if !prompt.tools.is_empty() {
+        let tools: Vec<Value> = prompt.tools.iter().map(tool).collect();
+        body.insert("tools".into(), tools.into());
+    }
+    if let Some(effort) = &model.effort {
+        body.insert("reasoning_effort".into(), effort.as_str().into());
+    }
+    body.insert("stream".into(), prompt.stream.into());
+    if prompt.stream && !quirks.no_stream_options {
+        body.insert("stream_options".into(), json!({"include_usage": true}));
+    }
+    for (key, value) in &prompt.body {
+        let key = match &quirks.max_tokens_field {
+            Some(field) if key == "max_tokens" => field,
+            _ => key,
+        };
+        body.insert(key.clone(), value.clone());
+    }
+    if body.get("stream") == Some(&Value::Bool(false)) {
+        // Refused without a stream.
+        body.shift_remove("stream_options");
+    }
+    body.into()
+}
+
+fn messages(prompt: &Prompt, quirks: &Quirks) -> Vec<Value> {
+    let mut out = Vec::with_capacity(prompt.messages.len() + 1);
+    if !prompt.system.is_empty() {
+        let role = role(prompt.style.system_role, quirks);
+        out.push(json!({"role": role, "content": prompt.system.join(GAP)}));
+    }
+    // Images of tool results, for a user message after the last result of the group.
+    let mut images: Vec<Value> = Vec::new();
+    for message in &prompt.messages {
+        if message.role != Role::Tool {
+            flush(&mut images, &mut out);
+        }
+        match message.role {
+            Role::Assistant => out.push(assistant(message, &prompt.style)),
+            Role::Tool => {
+                out.extend(message.pieces.iter().filter_map(|p| result(p, &prompt.style, &mut images)));
+            }
+            Role::System | Role::Developer | Role::User => {
+                let form = if message.role == Role::User { prompt.style.user } else { Form::String };
+                let content = content(&message.pieces, form);
+                out.push(json!({"role": role(message.role, quirks), "content": content}));
+            }
+        }
+    }
+    flush(&mut images, &mut out);
+    out
+}
+
+fn role(role: Role, quirks: &Quirks) -> &'static str {
+    match role {
+        Role::Developer if !quirks.no_developer_role => "developer",
+        Role::System | Role::Developer => "system",
+        Role::User => "user",
+        Role::Assistant => "assistant",
+        Role::Tool => "tool",
+    }
+}
+
+/// Texts and images; anything else has no place in these messages.
+fn content(pieces: &[Piece], form: Form) -> Value {
+    let has_image = pieces.iter().any(|piece| matches!(piece, Piece::Image { .. }));
+    match form {
+        Form::String if !has_image => texts(pieces, GAP).into(),
+        Form::String | Form::Parts => pieces.iter().filter_map(part).collect(),
+    }
+}
+
+fn part(piece: &Piece) -> Option<Value> {
+    match piece {
+        Piece::Text(text) => Some(json!({"type": "text", "text": text})),
+        Piece::Image { mime, base64 } => {
+            Some(json!({"type": "image_url", "image_url": {"url": format!("data:{mime};base64,{base64}")}}))
+        }
+        Piece::Thinking { .. } | Piece::Call { .. } | Piece::Result { .. } => None,
+    }
+}
+
+fn texts(pieces: &[Piece], gap: &str) -> String {
+    let texts: Vec<&str> = pieces
+        .iter()
+        .filter_map(|piece| match piece {
+            Piece::Text(text) => Some(text.as_str()),
+            Piece::Image { .. } | Piece::Thinking { .. } | Piece::Call { .. } | Piece::Result { .. } => None,
+        })
+        .collect();
+    texts.join(gap)
+}
+
+fn assistant(message: &Message, style: &Style) -> Value {
+    let mut text = String::new();
+    let mut thinking: Vec<(&str, String)> = Vec::new();
+    let mut calls: Vec<Value> = Vec::new();
+    for piece in &message.pieces {
+        match piece {
+            // The text arrived in one piece and was only parted by calls.
+            Piece::Text(more) => text.push_str(more),
+            // It came inside the text, so that is where it goes back.
+            Piece::Thinking { text: thought, field: None, .. } => {
+                text.push_str(&format!("<think>{thought}</think>{GAP}"));
+            }
+            Piece::Thinking { text: thought, field: Some(field), .. } => {
+                match thinking.iter_mut().find(|(known, _)| known == field) {
+                    Some((_, so_far)) => so_far.push_str(thought),
+                    None => thinking.push((field, thought.clone())),
+                }
+            }
+            Piece::Call { id, name, args } => {
+                let function = json!({"name": name, "arguments": arguments(args)});
+                calls.push(json!({"id": id, "type": "function", "function": function}));
+            }
+            Piece::Image { .. } | Piece::Result { .. } => {}
+        }
+    }
+    let empty = if thinking.is_empty() { style.empty } else { style.empty_with_thinking };
+    let mut out = Map::new();
+    out.insert("role".into(), "assistant".into());
+    match empty {
+        // Null and absent are allowed only beside calls.
+        Empty::Null if text.is_empty() && !calls.is_empty() => out.insert("content".into(), Value::Null),
+        Empty::Absent if text.is_empty() && !calls.is_empty() => None,
+        Empty::String | Empty::Null | Empty::Absent => out.insert("content".into(), text.into()),
+    };
+    for (field, thought) in thinking {
+        out.insert(field.into(), thought.into());
+    }
+    if !calls.is_empty() {
+        out.insert("tool_calls".into(), calls.into());
+    }
+    out.into()
+}
+
+/// Arguments as the model wrote them, unless they are no JSON (a call that was cut off): several
+/// servers parse the history and fail the whole request then.
+fn arguments(args: &str) -> String {
+    if args.trim().is_empty() {
+        "{}".into()
+    } else if serde_json::from_str::<IgnoredAny>(args).is_ok() {
+        args.into()
+    } else {
+        json!({"invalid": args}).to_string()
+    }
+}
+
+fn result(piece: &Piece, style: &Style, images: &mut Vec<Value>) -> Option<Value> {
+    let Piece::Result { id, name, pieces, .. } = piece else { return None };
+    let mut text = texts(pieces, GAP);
+    let shown: Vec<Value> =
+        pieces.iter().filter(|piece| matches!(piece, Piece::Image { .. })).filter_map(part).collect();
+    if !shown.is_empty() {
+        images.push(json!({"type": "text", "text": format!("image from {name}:")}));
+        images.extend(shown);
+        if text.is_empty() {
+            text.push_str("the image follows");
+        }
+    }
+    let content = match style.result {
+        Form::String => text.into(),
+        Form::Parts => json!([{"type": "text", "text": text}]),
+    };
+    Some(json!({"role": "tool", "tool_call_id": id, "content": content}))
+}
+
+/// This wire has no images in tool messages: they follow as the user's.
+fn flush(images: &mut Vec<Value>, out: &mut Vec<Value>) {
+    if !images.is_empty() {
+        out.push(json!({"role": "user", "content": std::mem::take(images)}));
+    }
+}
+
+fn tool(tool: &ToolSpec) -> Value {
+    let mut function = Map::new();
+    function.insert("name".into(), tool.name.as_str().into());
+    function.insert("description".into(), tool.about.as_str().into());
+    function.insert("parameters".into(), tool.schema.clone());
+    if let Some(strict) = tool.strict {
+        function.insert("strict".into(), strict.into());
+    }
+    json!({"type": "function", "function": function})
+}

@@ -1,0 +1,372 @@
+//! What went wrong, in one sentence for the person and one kind for the loop. Pure.
+//!
+//! A sentence names provider and model, keeps the server's own words and says what to do. It never
+//! holds a key, not even when the server repeats it.
+
+use std::error::Error;
+use std::io;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use reqwest::Url;
+use serde_json::Value;
+
+use super::retry::Cause;
+use crate::wire::Failure;
+use crate::wire::fault::{self, Said};
+use crate::wire::provider::Provider;
+
+/// Most characters of a server's own words.
+const WORDS: usize = 500;
+/// Shorter secrets are words like `none`, which local servers take as a key.
+const SECRET: usize = 6;
+
+/// Who was asked, for the sentences.
+pub struct Place<'a> {
+    pub provider: &'a Provider,
+    pub model: &'a str,
+    pub url: &'a Url,
+}
+
+/// A failed attempt.
+#[derive(Debug)]
+pub struct Fault {
+    pub failure: Failure,
+    pub cause: Cause,
+    /// How long the server asks to wait.
+    pub hint: Option<Duration>,
+}
+
+impl Fault {
+    fn new(failure: Failure, cause: Cause) -> Self {
+        Self { failure, cause, hint: None }
+    }
+}
+
+/// What a server's words mean for tack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sort {
+    Loading,
+    TooLong,
+    NoImages,
+    NoTools,
+    NoModel,
+    NoPath,
+    Key,
+    Paid,
+    Limited,
+    Passing,
+    Final,
+}
+
+const IMAGES: &[&str] = &[
+    "image input is not supported",
+    "unknown variant `image_url`",
+    "unknown variant image_url",
+    "does not support image",
+    "doesn't support image",
+    "not support image input",
+    "support image input", // OpenRouter: "No endpoints found that support image input"
+    "is not a multimodal model",
+    "image_url is only supported",
+    "images are not supported",
+    "does not support vision",
+];
+
+const TOOLS: &[&str] = &[
+    "does not support tools",
+    "--enable-auto-tool-choice",
+    "does not support function calling",
+    "does not support tool use",
+    "support tool use", // OpenRouter: "No endpoints found that support tool use"
+    "tools are not supported",
+    "tool calling is not supported",
+];
+
+/// Words for a prompt that does not fit, right before the size of the window.
+const WINDOW: &[&str] = &[
+    "maximum context length is",
+    "maximum context length of",
+    "context length of only",
+    "available context size (",
+    "context window of",
+    "maximum number of tokens allowed (",
+    "maximum prompt length is",
+    "input length should be [1,",
+];
+
+/// Words for the same that give no size, or give it elsewhere.
+const LONG: &[&str] = &[
+    "prompt is too long",
+    "exceeds the context",
+    "exceeds context",
+    "exceeds the maximum context",
+    "context the overflows",
+];
+
+const LONG_KINDS: &[&str] = &["context_length_exceeded", "exceed_context_size_error"];
+
+const PAID_KINDS: &[&str] = &[
+    "insufficient_quota",
+    "billing_hard_limit_reached",
+    "billing_not_active",
+    "exceeded_current_quota_error",
+];
+
+/// A reply with an error status. `text` is its body.
+pub fn from_status(at: &Place, status: u16, text: &str) -> Fault {
+    let body: Option<Value> = serde_json::from_str(text.trim_start_matches('\u{FEFF}')).ok();
+    let said = body.as_ref().and_then(fault::find);
+    let is_json = said.is_some();
+    let said = said.unwrap_or_else(|| Said { message: plain(text), ..Said::default() });
+    let mut sort = sort(status, &said);
+    if sort == Sort::NoModel && !is_json {
+        sort = Sort::NoPath;
+    }
+    explain(at, &format!("status {status}"), sort, &said)
+}
+
+/// An error object inside a reply that began well.
+pub fn from_stream(at: &Place, message: String, kind: Option<String>, partial: String) -> Fault {
+    let said = Said { message, kind, window: None };
+    let status = said.kind.as_deref().and_then(|kind| kind.parse().ok());
+    let known = match said.kind.as_deref().unwrap_or_default() {
+        "invalid_request_error" | "BadRequestError" => 400,
+        "authentication_error" => 401,
+        "rate_limit_exceeded" | "rate_limit_error" => 429,
+        _ => 500,
+    };
+    let mut fault = explain(at, "an error", sort(status.unwrap_or(known), &said), &said);
+    if fault.cause == Cause::Request {
+        fault.cause = Cause::Stream;
+    }
+    if let Failure::Failed { partial: kept, .. } = &mut fault.failure {
+        *kept = partial;
+    }
+    fault
+}
+
+/// A web page where JSON or a stream was expected.
+pub fn from_page(at: &Place) -> Fault {
+    Fault::new(
+        Failure::Setup(format!("{} answered with a web page; {}", at.who(), at.check_url())),
+        Cause::Final,
+    )
+}
+
+/// The reply stopped before it was whole.
+pub fn broken(at: &Place, cause: Cause, why: &str, partial: String) -> Fault {
+    let message = format!("the reply of {} broke off: {}", at.who(), at.clean(why));
+    Fault::new(Failure::Failed { message, partial }, cause)
+}
+
+/// Nothing came within the limit.
+pub fn silent(at: &Place, limit: Duration) -> Fault {
+    let message = format!("{} sent nothing for {} s", at.who(), limit.as_secs_f64());
+    // A slow machine would only begin to read the same prompt anew.
+    let cause = if at.provider.local { Cause::Final } else { Cause::Request };
+    Fault::new(Failure::Failed { message, partial: String::new() }, cause)
+}
+
+/// The connection failed before there was a reply.
+pub fn from_connection(at: &Place, error: &reqwest::Error) -> Fault {
+    let why = at.clean(&chain(error));
+    let address = at.shown_url();
+    if refused(error) && at.provider.local {
+        let how = match &at.provider.start {
+            Some(start) => format!("start it with `{start}`"),
+            None => "start the server".to_owned(),
+        };
+        let (name, id) = (&at.provider.name, &at.provider.id);
+        let message =
+            format!("nothing listens at {address}: {how}, or set the base_url of provider {id} ({name})");
+        // A server that is not there is not there half a second later either.
+        return Fault::new(Failure::Setup(message), Cause::Final);
+    }
+    if why.contains("certificate") {
+        let message = format!(
+            "{} cannot be trusted: {why}; if your network has a CA of its own, name its file in SSL_CERT_FILE",
+            at.provider.name
+        );
+        return Fault::new(Failure::Setup(message), Cause::Final);
+    }
+    let message = if error.is_connect() && error.is_timeout() {
+        format!(
+            "cannot connect to {} at {address} within {} s",
+            at.who(),
+            at.provider.connect_timeout.as_secs_f64()
+        )
+    } else {
+        format!("cannot reach {} at {address}: {why}", at.who())
+    };
+    Fault::new(Failure::Failed { message, partial: String::new() }, Cause::Request)
+}
+
+/// A stop because the server wants a wait that is too long.
+pub fn too_long(failure: &Failure, wait: Duration, now: Timestamp) -> Failure {
+    let retry_at = now.checked_add(wait).unwrap_or(now);
+    let local = retry_at.to_zoned_datetime(TimeZone::system()).strftime("%Y-%m-%d %H:%M %Z").to_string();
+    Failure::Limited { message: format!("{failure}; it resets at {local}"), retry_at: Some(retry_at) }
+}
+
+/// The last fault after `made` requests.
+pub fn after(fault: Fault, made: u32, now: Timestamp) -> Failure {
+    let count = |message| if made > 1 { format!("{message} (after {made} requests)") } else { message };
+    match fault.failure {
+        Failure::Failed { message, partial } => Failure::Failed { message: count(message), partial },
+        Failure::Limited { message, .. } => {
+            let retry_at = fault.hint.and_then(|wait| now.checked_add(wait).ok());
+            Failure::Limited { message: count(message), retry_at }
+        }
+        other @ (Failure::Cancelled
+        | Failure::Setup(_)
+        | Failure::TooLong { .. }
+        | Failure::NoImages(_)
+        | Failure::NoTools(_)) => other,
+    }
+}
+
+/// The deepest cause: the outer ones only say that something was tried.
+pub fn chain(error: &dyn Error) -> String {
+    let mut deepest = error;
+    while let Some(inner) = deepest.source() {
+        deepest = inner;
+    }
+    deepest.to_string()
+}
+
+impl Place<'_> {
+    pub fn who(&self) -> String {
+        format!("{} (model {})", self.provider.name, self.model)
+    }
+
+    /// Without user, password and query, which may hold a key.
+    fn shown_url(&self) -> String {
+        let url = self.url;
+        let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+        format!("{}://{}{port}{}", url.scheme(), url.host_str().unwrap_or_default(), url.path())
+    }
+
+    fn check_url(&self) -> String {
+        let (url, id) = (self.shown_url(), &self.provider.id);
+        format!("tried {url}: check the base_url of provider {id}, which for most servers ends with /v1")
+    }
+
+    fn key(&self) -> String {
+        match &self.provider.env_key {
+            Some(name) => name.clone(),
+            None => format!("the key of provider {}", self.provider.id),
+        }
+    }
+
+    /// Somebody else's words, made fit for a terminal: one line, no control characters, no secrets.
+    pub fn clean(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        let provider = self.provider;
+        let headers = provider.headers.iter().flat_map(|(_, value)| value.reveal().split(' '));
+        let secrets = provider.usable_key().into_iter().chain(headers);
+        for secret in secrets.chain(provider.query.iter().map(|(_, value)| value.as_str())) {
+            if secret.len() >= SECRET {
+                text = text.replace(secret, "[secret]");
+            }
+        }
+        let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
+        match line.char_indices().nth(WORDS) {
+            Some((end, _)) => format!("{}…", &line[..end]),
+            None => line,
+        }
+    }
+}
+
+fn explain(at: &Place, how: &str, sort: Sort, said: &Said) -> Fault {
+    let who = at.who();
+    let words = match at.clean(&said.message) {
+        empty if empty.is_empty() => "no reason given".to_owned(),
+        words => words,
+    };
+    let message = format!("{who} answered with {how}: {words}");
+    let stop = |failure| Fault::new(failure, Cause::Final);
+    let failed = |message| Failure::Failed { message, partial: String::new() };
+    match sort {
+        Sort::Loading => Fault::new(failed(message), Cause::Loading),
+        Sort::TooLong => stop(Failure::TooLong { message, window: window(said) }),
+        Sort::NoImages => stop(Failure::NoImages(message)),
+        Sort::NoTools => stop(Failure::NoTools(message)),
+        Sort::NoModel => stop(Failure::Setup(format!("{message}; check the name of the model"))),
+        Sort::NoPath => stop(Failure::Setup(format!("{message}; {}", at.check_url()))),
+        Sort::Key if at.provider.usable_key().is_none() => {
+            stop(Failure::Setup(format!("{message}; no key was sent: set {}", at.key())))
+        }
+        Sort::Key => stop(Failure::Setup(format!("{message}; check {}", at.key()))),
+        Sort::Paid => stop(Failure::Limited {
+            message: format!("{message}; the account behind {} has nothing left", at.key()),
+            retry_at: None,
+        }),
+        Sort::Limited => Fault::new(Failure::Limited { message, retry_at: None }, Cause::Request),
+        Sort::Passing => Fault::new(failed(message), Cause::Request),
+        Sort::Final => stop(failed(message)),
+    }
+}
+
+fn sort(status: u16, said: &Said) -> Sort {
+    let text = said.message.to_lowercase();
+    let kind = said.kind.as_deref().unwrap_or_default();
+    let says = |list: &[&str]| list.iter().any(|words| text.contains(words));
+    match status {
+        503 if text.contains("loading model") => Sort::Loading,
+        402 => Sort::Paid,
+        _ if PAID_KINDS.contains(&kind) => Sort::Paid,
+        429 => Sort::Limited,
+        401 | 403 => Sort::Key,
+        413 => Sort::TooLong,
+        // Some servers report what a client did wrong with a 5xx, so words go before numbers.
+        _ if LONG_KINDS.contains(&kind) || says(WINDOW) || says(LONG) => Sort::TooLong,
+        _ if says(IMAGES) => Sort::NoImages,
+        _ if says(TOOLS) => Sort::NoTools,
+        404 if text.contains("model") => Sort::NoModel,
+        300..=399 | 404 | 405 => Sort::NoPath,
+        408 | 409 | 425 | 500..=599 => Sort::Passing,
+        _ => Sort::Final,
+    }
+}
+
+/// The size of the window, from its own field or from the words.
+fn window(said: &Said) -> Option<u64> {
+    let text = said.message.to_lowercase();
+    let after = |words: &&str| number(text.split_once(words)?.1);
+    // Anthropic's dialect has the limit after a sign: "210000 tokens > 200000 maximum".
+    said.window.or_else(|| WINDOW.iter().find_map(after)).or_else(|| after(&" > "))
+}
+
+/// The number that `text` begins with, after white space; digits may be grouped.
+fn number(text: &str) -> Option<u64> {
+    let digits: String = text
+        .trim_start()
+        .chars()
+        .take_while(|c| c.is_ascii_digit() || matches!(c, ',' | '_'))
+        .filter(char::is_ascii_digit)
+        .collect();
+    digits.parse().ok()
+}
+
+/// A body that is no JSON: a page is only named, text is kept.
+fn plain(text: &str) -> String {
+    if text.trim_start().starts_with('<') { "a web page instead of JSON".into() } else { text.to_owned() }
+}
+
+fn refused(error: &(dyn Error + 'static)) -> bool {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if error.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::ConnectionRefused) {
+            return true;
+        }
+        next = error.source();
+    }
+    false
+}
+
+#[cfg(test)]
+#[path = "error_tests.rs"]
+mod tests;

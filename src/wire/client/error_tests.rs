@@ -1,0 +1,203 @@
+//! Every answer and every break of a connection becomes a sentence that names what to do.
+
+use super::*;
+use crate::wire::provider::{self, Secret};
+
+const KEY: &str = "sk-test-0123456789";
+
+fn hosted() -> Provider {
+    let mut provider = provider::builtin("openrouter").unwrap();
+    provider.key = Some(Secret::new(KEY));
+    provider
+}
+
+fn status(status: u16, text: &str) -> Fault {
+    let provider = hosted();
+    let url = provider.url("/chat/completions").unwrap();
+    from_status(&Place { provider: &provider, model: "acme/x", url: &url }, status, text)
+}
+
+/// The kind of a failure in one word, with the window where there is one.
+fn kind(fault: &Fault) -> String {
+    let kind = match &fault.failure {
+        Failure::Cancelled => "cancelled".to_owned(),
+        Failure::Setup(_) => "setup".to_owned(),
+        Failure::TooLong { window, .. } => format!("too long {}", window.unwrap_or(0)),
+        Failure::NoImages(_) => "no images".to_owned(),
+        Failure::NoTools(_) => "no tools".to_owned(),
+        Failure::Limited { .. } => "limited".to_owned(),
+        Failure::Failed { .. } => "failed".to_owned(),
+    };
+    let cause = match fault.cause {
+        Cause::Final => "final",
+        Cause::Request => "again",
+        Cause::Stream => "again from stream",
+        Cause::Loading => "loading",
+    };
+    format!("{kind}, {cause}")
+}
+
+fn error(message: &str) -> String {
+    serde_json::json!({"error": {"message": message, "type": "t"}}).to_string()
+}
+
+#[test]
+fn every_answer_of_a_server_has_its_kind() {
+    let fixture = |name: &str| {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/wire");
+        std::fs::read_to_string(format!("{folder}/{name}.json")).unwrap()
+    };
+    let cases: Vec<(u16, String, &str)> = vec![
+        // llama.cpp, as recorded.
+        (400, fixture("err-context-chat"), "too long 24576, final"),
+        (500, fixture("err-image"), "no images, final"),
+        (400, fixture("err-bad-grammar"), "failed, final"),
+        (404, fixture("err-unknown-path"), "setup, final"),
+        (503, error("Loading model"), "failed, loading"),
+        // The prompt does not fit: vLLM, LM Studio, OpenAI, Anthropic, Google, xAI, Alibaba.
+        (
+            400,
+            error("This model's maximum context length is 32,768 tokens. However, you requested 40000"),
+            "too long 32768, final",
+        ),
+        (
+            400,
+            error(
+                "Trying to keep the first 9000 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens",
+            ),
+            "too long 4096, final",
+        ),
+        (
+            400,
+            r#"{"error":{"message":"too big","code":"context_length_exceeded"}}"#.into(),
+            "too long 0, final",
+        ),
+        (400, error("prompt is too long: 210000 tokens > 200000 maximum"), "too long 200000, final"),
+        (
+            400,
+            error("The input token count (9) exceeds the maximum number of tokens allowed (1048576)."),
+            "too long 1048576, final",
+        ),
+        (
+            400,
+            error("This model's maximum prompt length is 131072 but the request contains 200000"),
+            "too long 131072, final",
+        ),
+        (400, error("Range of input length should be [1, 98304]"), "too long 98304, final"),
+        (413, String::new(), "too long 0, final"),
+        // No tools: Ollama, vLLM, OpenRouter.
+        (400, error("registry.ollama.ai/library/gemma:2b does not support tools"), "no tools, final"),
+        (
+            400,
+            error("\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set"),
+            "no tools, final",
+        ),
+        (404, error("No endpoints found that support tool use."), "no tools, final"),
+        // No images.
+        (400, error("unknown variant `image_url`, expected `text`"), "no images, final"),
+        (400, error("unknown variant image_url, expected text"), "no images, final"),
+        (404, error("No endpoints found that support image input"), "no images, final"),
+        (400, error("llama3 is not a multimodal model"), "no images, final"),
+        // Keys, accounts and limits.
+        (401, error("bad key"), "setup, final"),
+        (403, error("not in your country"), "setup, final"),
+        (402, error("Insufficient credits"), "limited, final"),
+        (
+            429,
+            r#"{"error":{"message":"You exceeded your quota","code":"insufficient_quota"}}"#.into(),
+            "limited, final",
+        ),
+        (429, error("slow down"), "limited, again"),
+        (429, error("Request too large, maximum context length of 1 token per minute"), "limited, again"),
+        // Paths and models.
+        (404, error("model \"x\" not found, try pulling it first"), "setup, final"),
+        (404, "<html>model</html>".into(), "setup, final"),
+        (405, String::new(), "setup, final"),
+        (301, String::new(), "setup, final"),
+        // Passing troubles and all the rest.
+        (408, String::new(), "failed, again"),
+        (409, error("busy"), "failed, again"),
+        (500, error("oops"), "failed, again"),
+        (502, "<html><title>Bad gateway</title></html>".into(), "failed, again"),
+        (503, error("no capacity"), "failed, again"),
+        (529, error("Overloaded"), "failed, again"),
+        (400, error("bad parameter"), "failed, final"),
+        (422, r#"{"detail":[{"msg":"Extra inputs are not permitted"}]}"#.into(), "failed, final"),
+    ];
+    for (code, body, expected) in cases {
+        assert_eq!(kind(&status(code, &body)), expected, "{code} {body}");
+    }
+}
+
+#[test]
+fn errors_inside_a_stream_are_sorted_alike_and_spend_the_other_budget() {
+    let provider = hosted();
+    let url = provider.url("/chat/completions").unwrap();
+    let at = Place { provider: &provider, model: "acme/x", url: &url };
+    for (message, code, expected) in [
+        ("oops", None, "failed, again from stream"),
+        ("Overloaded", Some("503"), "failed, again from stream"),
+        ("slow down", Some("rate_limit_exceeded"), "limited, again from stream"),
+        ("bad role", Some("invalid_request_error"), "failed, final"),
+        ("no such key", Some("401"), "setup, final"),
+        ("x", Some("context_length_exceeded"), "too long 0, final"),
+    ] {
+        let fault = from_stream(&at, message.into(), code.map(str::to_owned), "par".into());
+        assert_eq!(kind(&fault), expected, "{message}");
+        if let Failure::Failed { partial, .. } = fault.failure {
+            assert_eq!(partial, "par");
+        }
+    }
+}
+
+#[test]
+fn sentences_name_what_to_do() {
+    let local = provider::builtin("ollama").unwrap();
+    let url = local.url("/chat/completions").unwrap();
+    let at = Place { provider: &local, model: "qwen3", url: &url };
+    let shown = [
+        status(401, &error("No auth credentials found")).failure,
+        status(404, "<!doctype html><p>hi").failure,
+        status(404, &error("The model `x` does not exist")).failure,
+        status(429, &error("Rate limit exceeded")).failure,
+        status(402, &error("Insufficient credits")).failure,
+        status(500, "").failure,
+        from_page(&at).failure,
+        from_status(&at, 401, &error("who are you")).failure,
+        broken(&at, Cause::Stream, "connection reset", String::new()).failure,
+        silent(&at, Duration::from_millis(1500)).failure,
+        after(status(503, &error("no capacity")), 5, Timestamp::UNIX_EPOCH),
+    ];
+    let shown: Vec<String> = shown.iter().map(ToString::to_string).collect();
+    insta::assert_snapshot!(shown.join("\n"));
+}
+
+#[test]
+fn a_long_wait_says_when_it_ends() {
+    let now: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
+    let stop = too_long(&status(429, &error("slow down")).failure, Duration::from_secs(11180), now);
+    let Failure::Limited { message, retry_at } = stop else { panic!() };
+    assert_eq!(retry_at.unwrap().to_string(), "2026-01-01T03:06:20Z");
+    assert!(message.contains("slow down; it resets at 202"), "{message}");
+}
+
+#[test]
+fn words_of_a_server_are_cut_cleaned_and_never_show_a_secret() {
+    let mut provider = hosted();
+    provider.headers = vec![("x-auth".into(), Secret::new("Basic dXNlcjpwYXNz"))];
+    provider.query = vec![("key".into(), "query-secret".into()), ("v".into(), "1".into())];
+    provider.base_url = "https://user:url-secret@h.example/v1".into();
+    let url = provider.url("/chat/completions").unwrap();
+    let at = Place { provider: &provider, model: "m", url: &url };
+    let echo =
+        format!("bad key {KEY}, dXNlcjpwYXNz and query-secret\u{1b}[31m\r\nred\0 {}", "x".repeat(9000));
+    for code in [401, 404, 500] {
+        let text = from_status(&at, code, &error(&echo)).failure.to_string();
+        for secret in [KEY, "dXNlcjpwYXNz", "query-secret", "url-secret"] {
+            assert!(!text.contains(secret), "{text}");
+        }
+        assert!(!text.chars().any(char::is_control));
+        assert!(text.contains("bad key [secret], [secret] and [secret] [31m red"), "{text}");
+        assert!(text.chars().count() < WORDS + 300);
+    }
+}

@@ -1,0 +1,176 @@
+//! The real client: sends a prompt to a provider and gathers the reply.
+//!
+//! The only part of the wire that does input and output. Deciding is pure and stands beside it:
+//! [`retry`] says whether to send again, [`error`] what to tell the person.
+
+pub mod error;
+pub mod http;
+pub mod retry;
+
+mod reply;
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use reqwest::Url;
+use reqwest::header::HeaderMap;
+use tokio::time::Instant;
+use tokio_util::bytes::Bytes;
+use tokio_util::sync::CancellationToken;
+
+use super::prompt::Prompt;
+use super::provider::Provider;
+use super::{Answer, Client, Failure, Progress, Wire};
+use crate::model::Model;
+use error::{Fault, Place};
+use retry::{Next, Tries};
+
+/// Most bytes of an error body that are read, and how long that may take.
+const ERROR_BODY: usize = 64 << 10;
+const ERROR_TIME: Duration = Duration::from_secs(10);
+
+/// Waits between attempts. Tests put one in that returns at once and notes the time.
+pub type Sleep = Arc<dyn Fn(Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
+
+type Hear<'a> = &'a mut (dyn FnMut(Progress) + Send);
+
+/// Talks to one provider over HTTP. Cheap to make: TLS is set up with the first request.
+pub struct HttpClient {
+    provider: Provider,
+    headers: HeaderMap,
+    http: OnceLock<reqwest::Client>,
+    sleep: Sleep,
+}
+
+/// One request, ready to be sent as often as needed.
+struct Call<'a> {
+    at: Place<'a>,
+    wire: &'static dyn Wire,
+    http: reqwest::Client,
+    body: Bytes,
+}
+
+impl HttpClient {
+    /// Fails when the provider's address or a header cannot be used.
+    pub fn new(provider: Provider) -> Result<Self, Failure> {
+        provider.url("")?;
+        let headers = http::headers(&provider)?;
+        let sleep: Sleep = Arc::new(|time| Box::pin(tokio::time::sleep(time)));
+        Ok(Self { provider, headers, http: OnceLock::new(), sleep })
+    }
+
+    /// The same client with another way to wait between attempts.
+    pub fn with_sleep(self, sleep: Sleep) -> Self {
+        Self { sleep, ..self }
+    }
+
+    pub fn provider(&self) -> &Provider {
+        &self.provider
+    }
+
+    fn http(&self, url: &Url) -> Result<reqwest::Client, Failure> {
+        if let Some(http) = self.http.get() {
+            return Ok(http.clone());
+        }
+        let http = http::build(&self.provider, url)?;
+        Ok(self.http.get_or_init(|| http).clone())
+    }
+
+    /// All attempts at one request.
+    async fn answer(&self, call: &Call<'_>, hear: Hear<'_>) -> Result<Answer, Failure> {
+        let mut tries = Tries::new(&self.provider);
+        let mut made = 0;
+        loop {
+            made += 1;
+            let fault = match self.attempt(call, hear).await {
+                Ok(answer) => return Ok(Answer { requests: made, ..answer }),
+                Err(fault) => fault,
+            };
+            match tries.next(fault.cause, fault.hint, dice()) {
+                Next::Again { wait, attempt, of } => {
+                    let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+                    hear(Progress::Again { attempt, of, wait_ms, why: fault.failure.to_string() });
+                    (self.sleep)(wait).await;
+                }
+                Next::Poll(wait) => {
+                    hear(Progress::Waiting(format!("{} is loading the model", self.provider.name)));
+                    (self.sleep)(wait).await;
+                }
+                Next::TooLong(wait) => return Err(error::too_long(&fault.failure, wait, Timestamp::now())),
+                Next::Stop => return Err(error::after(fault, made, Timestamp::now())),
+            }
+        }
+    }
+
+    async fn attempt(&self, call: &Call<'_>, hear: Hear<'_>) -> Result<Answer, Fault> {
+        let at = &call.at;
+        let limit = self.provider.first_byte_timeout;
+        let first_byte = Instant::now() + limit;
+        let request = call.http.post(at.url.clone()).headers(self.headers.clone()).body(call.body.clone());
+        let response = tokio::time::timeout_at(first_byte, request.send())
+            .await
+            .map_err(|_| error::silent(at, limit))?
+            .map_err(|e| error::from_connection(at, &e))?;
+        if response.status().is_success() {
+            return reply::read(call, response, first_byte, hear).await;
+        }
+        let status = response.status().as_u16();
+        let hint = retry::hint(response.headers(), Timestamp::now());
+        Err(Fault { hint, ..error::from_status(at, status, &error_body(response).await) })
+    }
+}
+
+#[async_trait]
+impl Client for HttpClient {
+    async fn ask(
+        &self,
+        model: &Model,
+        prompt: &Prompt,
+        hear: &mut (dyn FnMut(Progress) + Send),
+        cancel: &CancellationToken,
+    ) -> Result<Answer, Failure> {
+        let provider = &self.provider;
+        if provider.needs_key && provider.usable_key().is_none() {
+            let key = provider.env_key.as_deref().unwrap_or("its key");
+            let message = format!("{} (model {}) needs a key: set {key}", provider.name, model.name);
+            return Err(Failure::Setup(message));
+        }
+        let wire = super::of(model.wire)?;
+        let url = provider.url(wire.path())?;
+        let body = wire.encode(prompt, model, &provider.quirks).to_string().into();
+        let at = Place { provider, model: &model.name, url: &url };
+        let call = Call { at, wire, http: self.http(&url)?, body };
+        // Dropping the attempt closes its connection.
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => Err(Failure::Cancelled),
+            answer = self.answer(&call, hear) => answer,
+        }
+    }
+}
+
+/// As much of an error's body as comes soon.
+async fn error_body(mut response: reqwest::Response) -> String {
+    let mut body = Vec::new();
+    let read = async {
+        while let Ok(Some(bytes)) = response.chunk().await {
+            let room = ERROR_BODY - body.len();
+            body.extend_from_slice(&bytes[..bytes.len().min(room)]);
+            if body.len() == ERROR_BODY {
+                return;
+            }
+        }
+    };
+    // What came until then is enough for a sentence.
+    let _ = tokio::time::timeout(ERROR_TIME, read).await;
+    String::from_utf8_lossy(&body).into_owned()
+}
+
+/// Evenly spread in 0..1. The standard library seeds each of these hashers anew.
+fn dice() -> f64 {
+    (RandomState::new().build_hasher().finish() >> 11) as f64 / (1u64 << 53) as f64
+}

@@ -1,0 +1,214 @@
+//! Deltas put together to one answer. Pure.
+//!
+//! Here it is decided whether a reply is whole. One that ended before the server gave a reason is
+//! broken, and a broken reply is never handed out as an answer: half a call must not run.
+
+use serde::de::IgnoredAny;
+
+use super::{Answer, AnswerPart, Delta, Progress};
+use crate::model::{Stop, Usage};
+
+#[derive(Default)]
+pub struct Fold {
+    parts: Vec<AnswerPart>,
+    /// Where in `parts` the call of each slot is.
+    slots: Vec<(usize, usize)>,
+    usage: Usage,
+    stop: Option<Stop>,
+    refused: bool,
+    ended: bool,
+    error: Option<(String, Option<String>)>,
+}
+
+/// Why a reply is no answer, with the text that had arrived.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken {
+    /// The server's own words when it reported an error in the stream, and their kind.
+    pub error: Option<(String, Option<String>)>,
+    pub partial: String,
+}
+
+impl Fold {
+    /// Takes one delta and says what of it a listener should hear.
+    pub fn push(&mut self, delta: Delta) -> Option<Progress> {
+        match delta {
+            Delta::Text(text) => self.text(text),
+            Delta::Refusal(text) => {
+                self.refused = true;
+                self.text(text)
+            }
+            Delta::Thinking { text, field, seal } => {
+                self.thinking(AnswerPart::Thinking { text, field, seal })
+            }
+            Delta::CallStart { slot, id, name } => self.call(slot, id, name),
+            Delta::CallArgs { slot, text } => {
+                if let Some(AnswerPart::Call { args, .. }) = self.slot(slot) {
+                    args.push_str(&text);
+                }
+                None
+            }
+            Delta::Usage(usage) => {
+                self.usage = usage;
+                None
+            }
+            Delta::Stop(stop) => {
+                self.stop = Some(stop);
+                None
+            }
+            Delta::Error { message, kind } => {
+                self.error.get_or_insert((message, kind));
+                None
+            }
+            Delta::End => {
+                self.ended = true;
+                None
+            }
+        }
+    }
+
+    /// Nothing more will change the answer: it need not be waited for.
+    pub fn ended(&self) -> bool {
+        self.ended || self.error.is_some()
+    }
+
+    /// The server gave a reason for the end: only counts may still come.
+    pub fn stopped(&self) -> bool {
+        self.stop.is_some()
+    }
+
+    /// The text so far.
+    pub fn partial(&self) -> String {
+        let texts = self.parts.iter().filter_map(|part| match part {
+            AnswerPart::Text(text) => Some(text.as_str()),
+            AnswerPart::Thinking { .. } | AnswerPart::Call { .. } => None,
+        });
+        texts.collect()
+    }
+
+    /// The answer, if the reply is whole. `requests` is left at 1.
+    pub fn finish(self) -> Result<Answer, Broken> {
+        let stop = self.stop.clone().or_else(|| self.end_without_reason());
+        let (Some(stop), None) = (stop, &self.error) else {
+            return Err(Broken { partial: self.partial(), error: self.error });
+        };
+        let stop = match stop {
+            Stop::Done | Stop::Calls if self.refused => Stop::Refused,
+            Stop::Done | Stop::Calls if self.slots.is_empty() => Stop::Done,
+            Stop::Done | Stop::Calls => Stop::Calls,
+            other => other,
+        };
+        Ok(Answer { parts: self.parts, usage: self.usage, stop, requests: 1 })
+    }
+
+    /// Some gateways end with their end mark and no reason. That is whole if something came and no
+    /// call is visibly cut.
+    fn end_without_reason(&self) -> Option<Stop> {
+        let whole = |part: &AnswerPart| match part {
+            AnswerPart::Call { args, .. } => serde_json::from_str::<IgnoredAny>(args).is_ok(),
+            AnswerPart::Text(_) | AnswerPart::Thinking { .. } => true,
+        };
+        (self.ended && !self.parts.is_empty() && self.parts.iter().all(whole)).then_some(Stop::Done)
+    }
+
+    fn text(&mut self, text: String) -> Option<Progress> {
+        match self.parts.last_mut() {
+            Some(AnswerPart::Text(so_far)) => so_far.push_str(&text),
+            _ => self.parts.push(AnswerPart::Text(text.clone())),
+        }
+        Some(Progress::Text(text))
+    }
+
+    fn thinking(&mut self, part: AnswerPart) -> Option<Progress> {
+        let AnswerPart::Thinking { text, field, seal } = part else { return None };
+        match self.parts.last_mut() {
+            // A seal closes its piece of reasoning.
+            Some(AnswerPart::Thinking { text: so_far, field: same, seal: open @ None }) if *same == field => {
+                so_far.push_str(&text);
+                *open = seal;
+            }
+            _ => self.parts.push(AnswerPart::Thinking { text: text.clone(), field, seal }),
+        }
+        (!text.is_empty()).then_some(Progress::Thinking(text))
+    }
+
+    /// Opens a call, or goes on with the name of one that is open.
+    fn call(&mut self, slot: usize, id: Option<String>, name: String) -> Option<Progress> {
+        if let Some(AnswerPart::Call { id: given, name: so_far, .. }) = self.slot(slot) {
+            so_far.push_str(&name);
+            if id.is_some() {
+                *given = id;
+            }
+            return None;
+        }
+        self.slots.push((slot, self.parts.len()));
+        self.parts.push(AnswerPart::Call { id, name: name.clone(), args: String::new() });
+        Some(Progress::Call(name))
+    }
+
+    fn slot(&mut self, slot: usize) -> Option<&mut AnswerPart> {
+        let (_, at) = self.slots.iter().rev().find(|(number, _)| *number == slot)?;
+        self.parts.get_mut(*at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fold(deltas: impl IntoIterator<Item = Delta>) -> Result<Answer, Broken> {
+        let mut fold = Fold::default();
+        for delta in deltas {
+            fold.push(delta);
+        }
+        fold.finish()
+    }
+
+    fn text(text: &str) -> Delta {
+        Delta::Text(text.into())
+    }
+
+    fn call(args: &str) -> [Delta; 2] {
+        let start = Delta::CallStart { slot: 0, id: Some("a".into()), name: "bash".into() };
+        [start, Delta::CallArgs { slot: 0, text: args.into() }]
+    }
+
+    #[test]
+    fn texts_merge_and_a_reason_makes_the_reply_whole() {
+        let answer = fold([text("a"), text("b"), Delta::Stop(Stop::Done)]).unwrap();
+        assert_eq!(answer.parts, [AnswerPart::Text("ab".into())]);
+        assert_eq!(answer.stop, Stop::Done);
+    }
+
+    #[test]
+    fn a_reply_without_a_reason_is_broken_whatever_it_holds() {
+        assert_eq!(fold([text("par")]).unwrap_err().partial, "par");
+        assert!(fold(call("{\"command\":\"ls\"}")).is_err());
+        assert!(fold([]).is_err());
+        assert!(fold([Delta::End]).is_err());
+    }
+
+    #[test]
+    fn an_end_mark_stands_for_the_reason_unless_a_call_is_cut() {
+        assert_eq!(fold([text("a"), Delta::End]).unwrap().stop, Stop::Done);
+        assert_eq!(fold(call("{}").into_iter().chain([Delta::End])).unwrap().stop, Stop::Calls);
+        assert!(fold(call("{\"com").into_iter().chain([Delta::End])).is_err());
+    }
+
+    #[test]
+    fn the_reason_fits_what_came() {
+        let stop = |deltas: Vec<Delta>| fold(deltas).unwrap().stop;
+        let with_call = |stop: Stop| call("{}").into_iter().chain([Delta::Stop(stop)]).collect();
+        assert_eq!(stop(with_call(Stop::Done)), Stop::Calls);
+        assert_eq!(stop(with_call(Stop::Length)), Stop::Length);
+        assert_eq!(stop(vec![text("a"), Delta::Stop(Stop::Calls)]), Stop::Done);
+        assert_eq!(stop(vec![Delta::Refusal("no".into()), Delta::Stop(Stop::Done)]), Stop::Refused);
+    }
+
+    #[test]
+    fn an_error_in_the_stream_breaks_it_even_after_a_reason() {
+        let error = Delta::Error { message: "overloaded".into(), kind: None };
+        let broken = fold([text("a"), Delta::Stop(Stop::Done), error]).unwrap_err();
+        assert_eq!(broken.error, Some(("overloaded".into(), None)));
+        assert_eq!(broken.partial, "a");
+    }
+}

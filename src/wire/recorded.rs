@@ -1,0 +1,108 @@
+//! A client that plays a recording: the model of the `demo` provider.
+//!
+//! Its replies ship in the binary, one recording for each harness that has one. Nothing is sent
+//! anywhere. What the replies bring about is as real as with any model.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use async_trait::async_trait;
+use serde::Deserialize;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use super::prompt::Prompt;
+use super::{Answer, AnswerPart, Client, Failure, Progress};
+use crate::model::{Model, Stop, Usage};
+
+/// Harness ids and the recordings made for them.
+const RECORDINGS: &[(&str, &str)] = &[
+    ("minimal", include_str!("recorded/minimal.json")),
+    ("swe-agent", include_str!("recorded/swe-agent.json")),
+];
+
+/// Plays its replies in order, one for each request.
+pub struct Recorded {
+    replies: Vec<Line>,
+    next: AtomicUsize,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    #[serde(default)]
+    text: String,
+    #[serde(default)]
+    calls: Vec<Called>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Called {
+    name: String,
+    args: Value,
+}
+
+impl Recorded {
+    /// The recording for this harness, from its start.
+    pub fn new(harness: &str) -> Result<Self, Failure> {
+        let Some((_, text)) = RECORDINGS.iter().find(|(id, _)| *id == harness) else {
+            let ids: Vec<_> = harnesses().collect();
+            return Err(Failure::Setup(format!(
+                "the demo has no recording for harness {harness}; there is one for {}",
+                ids.join(" and ")
+            )));
+        };
+        let replies = serde_json::from_str(text)
+            .map_err(|error| Failure::Setup(format!("the recording for {harness} is damaged: {error}")))?;
+        Ok(Self { replies, next: AtomicUsize::new(0) })
+    }
+}
+
+/// The harnesses that have a recording.
+pub fn harnesses() -> impl Iterator<Item = &'static str> {
+    RECORDINGS.iter().map(|(id, _)| *id)
+}
+
+#[async_trait]
+impl Client for Recorded {
+    async fn ask(
+        &self,
+        _model: &Model,
+        _prompt: &Prompt,
+        hear: &mut (dyn FnMut(Progress) + Send),
+        cancel: &CancellationToken,
+    ) -> Result<Answer, Failure> {
+        if cancel.is_cancelled() {
+            return Err(Failure::Cancelled);
+        }
+        let Some(line) = self.replies.get(self.next.fetch_add(1, Ordering::Relaxed)) else {
+            let message = "the recording has ended; the demo's model knows this one task only".to_owned();
+            return Err(Failure::Failed { message, partial: String::new() });
+        };
+        let mut parts = Vec::new();
+        if !line.text.is_empty() {
+            hear(Progress::Text(line.text.clone()));
+            parts.push(AnswerPart::Text(line.text.clone()));
+        }
+        for call in &line.calls {
+            hear(Progress::Call(call.name.clone()));
+            parts.push(AnswerPart::Call { id: None, name: call.name.clone(), args: call.args.to_string() });
+        }
+        let stop = if line.calls.is_empty() { Stop::Done } else { Stop::Calls };
+        Ok(Answer { parts, usage: Usage::default(), stop, requests: 0 })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_recording_can_be_read_and_is_not_empty() {
+        for harness in harnesses() {
+            let recorded = Recorded::new(harness).unwrap();
+            assert!(recorded.replies.len() > 3, "{harness}");
+        }
+        assert!(Recorded::new("other").is_err());
+    }
+}

@@ -1,0 +1,287 @@
+//! What each built-in harness sends and understands, as golden requests.
+
+use serde_json::json;
+use tack::harness::{Library, Saying, Submitted, Verdict, sample_model, tokens};
+use tack::model::{Action, Class, Cut, Keep, Model, Outcome, Part, State, ToolCall};
+
+use crate::harness_kit::{ALL, Session, call, harness, messages, played, shown};
+
+#[tokio::test]
+async fn golden_requests() {
+    for id in ALL {
+        let session = played(id).await;
+        let prompt = session.prompt(&*harness(id)).await;
+        insta::assert_snapshot!(format!("golden_{id}"), shown(&prompt));
+    }
+}
+
+#[tokio::test]
+async fn a_session_goes_on_under_any_other_harness() {
+    for to in ALL {
+        let mut all = String::new();
+        for from in ALL.into_iter().filter(|from| *from != to) {
+            let mut session = played(from).await;
+            session.user("And make it louder.");
+            let prompt = session.prompt(&*harness(to)).await;
+            all.push_str(&format!("=== from {from}\n{}\n", messages(&prompt.messages)));
+        }
+        insta::assert_snapshot!(format!("switched_to_{to}"), all);
+    }
+}
+
+#[tokio::test]
+async fn there_and_back_leaves_the_first_requests_as_they_were() {
+    for (first, second) in [("minimal", "swe-agent"), ("qwen-code", "minimal"), ("swe-agent", "qwen-code")] {
+        let mut session = played(first).await;
+        session.user("And louder.");
+        let before = session.prompt(&*harness(first)).await;
+        let reply = vec![Part::Text { text: "DISCUSSION\nWell.\n\n```\nls\n```".to_owned() }];
+        session.reply(&*harness(second), reply).await;
+        session.user("Go on.");
+        let after = session.prompt(&*harness(first)).await;
+        assert!(after.messages.starts_with(&before.messages), "{first} {second}");
+    }
+}
+
+#[test]
+fn surfaces_are_small() {
+    let library = Library::new(Vec::new());
+    let most =
+        [("minimal", 900), ("pi", 1100), ("swe-agent", 700), ("mini-swe-agent", 500), ("qwen-code", 3000)];
+    for (id, most) in most {
+        for class in [Class::S, Class::F] {
+            let sample = library.sample(id, &Model { class, ..sample_model() }).unwrap();
+            let got = tokens(&sample.prompt);
+            eprintln!("{id} class {}: {got} tokens", class.letter());
+            assert!(got <= most, "{id}: {got} tokens, at most {most}");
+        }
+    }
+}
+
+#[test]
+fn a_small_model_sees_fewer_tools() {
+    let library = Library::new(Vec::new());
+    let names = |id: &str, class| {
+        let sample = library.sample(id, &Model { class, ..sample_model() }).unwrap();
+        sample.prompt.tools.into_iter().map(|tool| tool.name).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(names("minimal", Class::M), "bash read edit write job");
+    assert_eq!(names("minimal", Class::S), "bash read edit write");
+    assert_eq!(names("qwen-code", Class::S), "read_file edit write_file run_shell_command");
+    let small = Model { class: Class::S, ..sample_model() };
+    let minimal = harness("minimal");
+    assert_ne!(minimal.surface(&small), minimal.surface(&sample_model()));
+    assert!(minimal.rules(&small).refuse_repeats && !minimal.rules(&sample_model()).refuse_repeats);
+}
+
+async fn told(id: &str, name: &str, args: serde_json::Value, outcome: Outcome) -> String {
+    let harness = harness(id);
+    let mut session = Session::new();
+    session.reply(&*harness, vec![call(name, args)]).await;
+    let call = read_call(&session);
+    let parts = harness.tell(&call, &outcome, &session.view()).await.unwrap();
+    parts.iter().map(|part| if let Part::Text { text } = part { text.as_str() } else { "[image]" }).collect()
+}
+
+fn read_call(session: &Session) -> ToolCall {
+    let mut calls = session.items.iter().rev().filter_map(|item| match &item.body {
+        tack::model::Body::Assistant(reply) => {
+            reply.parts.iter().find_map(|p| if let Part::Call(c) = p { Some(c.clone()) } else { None })
+        }
+        _ => None,
+    });
+    calls.next().expect("the session has a call")
+}
+
+#[tokio::test]
+async fn results_are_told_as_the_client_tells_them() {
+    let cut = Cut {
+        head: "HEAD".into(),
+        tail: "TAIL".into(),
+        lines: 900,
+        bytes: 9999,
+        left_out_lines: 800,
+        left_out_bytes: 7777,
+        spill: Some("/tmp/out.txt".into()),
+    };
+    let ran = |text: &str, exit| Outcome {
+        exit: Some(exit),
+        data: json!({"pid": 7, "timeout": 30000}),
+        ..Outcome::ok(text)
+    };
+    let outcomes = [
+        ("ok", ran("hello", 0)),
+        ("exit 2", ran("oops", 2)),
+        ("nothing", ran("", 0)),
+        ("long", Outcome { cut: Some(cut), ..ran("HEAD…TAIL", 0) }),
+        ("too slow", Outcome { state: State::TimedOut, took: 30000, ..ran("so far", 124) }),
+        ("refused", Outcome::refused("writing to /etc is not allowed here; --add-dir /etc would allow it")),
+        ("stopped", Outcome::interrupted("so far")),
+    ];
+    let tools = [
+        ("minimal", "bash"),
+        ("pi", "bash"),
+        ("mini-swe-agent", "bash"),
+        ("swe-agent", "bash"),
+        ("qwen-code", "run_shell_command"),
+    ];
+    let mut all = String::new();
+    for (id, name) in tools {
+        for (what, outcome) in &outcomes {
+            let text = match id {
+                "swe-agent" => {
+                    let harness = harness(id);
+                    let mut session = Session::new();
+                    session.reply(&*harness, vec![Part::Text { text: "```\nmake\n```".to_owned() }]).await;
+                    let parts = harness.tell(&read_call(&session), outcome, &session.view()).await.unwrap();
+                    let [Part::Text { text }] = &parts[..] else { panic!() };
+                    text.clone()
+                }
+                _ => told(id, name, json!({"command": "make"}), outcome.clone()).await,
+            };
+            all.push_str(&format!("=== {id}, {what}\n{text}\n"));
+        }
+    }
+    insta::assert_snapshot!(all);
+}
+
+#[tokio::test]
+async fn qwen_answers_have_their_shapes() {
+    let data = |text: &str, data| Outcome { data, ..Outcome::ok(text) };
+    let cases = [
+        (
+            "list_directory",
+            json!({"path": "/p"}),
+            data(
+                "x",
+                json!({"path": "/p", "entries": [{"name": "a.txt", "dir": false}, {"name": "src", "dir": true}], "ignored": 2}),
+            ),
+        ),
+        (
+            "glob",
+            json!({"pattern": "*.py"}),
+            data("x", json!({"count": 2, "more": false, "paths": ["/p/b.py", "/p/a.py"]})),
+        ),
+        ("glob", json!({"pattern": "*.py"}), data("none", json!({"count": 0, "more": false, "paths": []}))),
+        ("grep_search", json!({"pattern": "x"}), Outcome::failed("the pattern does not parse")),
+        (
+            "read_file",
+            json!({"file_path": "/p/a", "offset": 2, "limit": 2}),
+            data("c\nd", json!({"from": 3, "to": 4, "total": 9, "more": true, "next": 5, "kind": "text"})),
+        ),
+        ("write_file", json!({"file_path": "/p/a", "content": "x"}), data("x", json!({"created": true}))),
+        ("write_file", json!({"file_path": "/p/a", "content": "x"}), data("x", json!({"created": false}))),
+        (
+            "edit",
+            json!({"file_path": "/p/a", "old_string": "x", "new_string": "y"}),
+            Outcome::failed("old_string does not occur"),
+        ),
+        // A tool that says less than the template wants: the plain text is told.
+        ("task_stop", json!({"task_id": "j1"}), Outcome::ok("j1 was stopped")),
+        ("list_directory", json!({"path": "/p"}), Outcome::ok("plain")),
+    ];
+    let mut all = String::new();
+    for (name, args, outcome) in cases {
+        all.push_str(&format!(
+            "=== {name} {args}\n{}\n",
+            told("qwen-code", name, args.clone(), outcome).await
+        ));
+    }
+    insta::assert_snapshot!(all);
+}
+
+#[tokio::test]
+async fn handing_in() {
+    let mini = played("mini-swe-agent").await;
+    assert_eq!(mini.submitted, [""]);
+    let swe = played("swe-agent").await;
+    assert_eq!(swe.submitted, ["DISCUSSION\nIt is polite now."]);
+
+    let harness = harness("mini-swe-agent");
+    let mut session = Session::new();
+    session.reply(&*harness, vec![call("bash", json!({"command": "x"}))]).await;
+    let call = read_call(&session);
+    let line = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT";
+    let table = [
+        (format!("\n  {line}  \nthe patch\n"), 0, Some("the patch")),
+        (line.to_owned(), 1, None),
+        (format!("first\n{line}"), 0, None),
+    ];
+    for (text, exit, want) in table {
+        let outcome = Outcome { exit: Some(exit), ..Outcome::ok(text) };
+        let got = harness.submitted(&call, &outcome, &session.view()).await.unwrap();
+        assert_eq!(got, want.map_or(Submitted::No, |text| Submitted::Yes(text.to_owned())));
+    }
+}
+
+#[test]
+fn limits_and_rules_come_from_the_manifest() {
+    let call = |name: &str, action| ToolCall {
+        id: tack::model::CallId("c".into()),
+        given: None,
+        name: name.into(),
+        args: "{}".into(),
+        action,
+        span: None,
+        recovered: false,
+    };
+    let shell =
+        || Action::Shell { command: "x".into(), timeout: None, background: false, cwd: None, about: None };
+    let read = || Action::Read { path: "x".into(), line: None, count: None };
+    let model = sample_model();
+    let pi = harness("pi").limits(&call("bash", shell()), &model);
+    assert_eq!((pi.bytes, pi.lines, pi.keep), (50 * 1024, 2000, Keep::Tail));
+    assert_eq!(harness("pi").limits(&call("read", read()), &model).keep, Keep::Head);
+    let qwen = harness("qwen-code").limits(&call("run_shell_command", shell()), &model);
+    assert_eq!((qwen.bytes, qwen.lines, qwen.keep), (25000, 1000, Keep::Both { head_percent: 20 }));
+    let mini = harness("mini-swe-agent").limits(&call("bash", shell()), &model);
+    assert_eq!((mini.bytes, mini.keep), (10000, Keep::Both { head_percent: 50 }));
+    assert_eq!(harness("swe-agent").limits(&call("bash", shell()), &model).keep, Keep::Head);
+    assert!(harness("qwen-code").needs_read(&call("edit", read())));
+    assert!(!harness("pi").needs_read(&call("edit", read())));
+    let swe = harness("swe-agent").rules(&model);
+    assert_eq!(
+        (swe.retries, swe.shell_timeout, swe.shell_timeout_most, swe.parallel),
+        (3, 30_000, 30_000, false)
+    );
+    let pi = harness("pi").rules(&model);
+    assert_eq!(
+        (pi.retries, pi.shell_timeout, pi.shell_timeout_most, pi.parallel),
+        (2, 120_000, 600_000, true)
+    );
+}
+
+#[tokio::test]
+async fn an_empty_reply_ends_a_turn_or_is_asked_again() {
+    let mut session = Session::new();
+    session.user("go");
+    assert_eq!(session.reply(&*harness("pi"), vec![]).await, Verdict::Done);
+    assert!(matches!(session.reply(&*harness("qwen-code"), vec![]).await, Verdict::Retry(_)));
+}
+
+#[test]
+fn sayings() {
+    let sayings = [
+        Saying::CutOff,
+        Saying::Interrupted,
+        Saying::NotExecuted,
+        Saying::Repeat { times: 3 },
+        Saying::RepeatRefused,
+        Saying::RepeatStop { times: 5 },
+        Saying::StepsLeft { left: 2 },
+        Saying::Compact,
+        Saying::SummaryBack { summary: "Much was done." },
+        Saying::ImageLeftOut,
+        Saying::Unattended,
+        Saying::JobEnded { id: "j1", command: "make", exit: Some(2), tail: "No rule" },
+    ];
+    let all = |id: &str| sayings.iter().map(|s| format!("- {}\n", harness(id).say(s))).collect::<String>();
+    insta::assert_snapshot!(format!(
+        "=== minimal\n{}=== mini-swe-agent\n{}",
+        all("minimal"),
+        all("mini-swe-agent")
+    ));
+    assert!(
+        harness("qwen-code").say(&Saying::SummaryBack { summary: "x" }).starts_with("<state_snapshot>\nx")
+    );
+}

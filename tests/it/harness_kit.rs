@@ -1,0 +1,282 @@
+//! For tests of harnesses from outside: a small session that each of them can play, and a prompt as
+//! readable text.
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tack::harness::{Blobs, Harness, Library, Submitted, Verdict, View, sample_model, sample_scene};
+use tack::model::{
+    Action, BlobId, Body, CallId, Item, ItemId, Model, Note, NoteKind, Origin, Outcome, Part, Reply, Said,
+    Scene, Stop, ToolCall, ToolResult, Usage, WireKind,
+};
+use tack::wire::prompt::{Message, Piece, Prompt};
+
+pub const ALL: [&str; 5] = ["minimal", "pi", "swe-agent", "mini-swe-agent", "qwen-code"];
+
+pub fn harness(id: &str) -> Arc<dyn Harness> {
+    Library::new(Vec::new()).get(id).unwrap_or_else(|e| panic!("{e}"))
+}
+
+struct NoBlobs;
+
+impl Blobs for NoBlobs {
+    fn base64(&self, _: &BlobId) -> Option<Arc<str>> {
+        None
+    }
+}
+
+/// A session without loop and tools: replies and outcomes are given, the harness does the rest.
+pub struct Session {
+    pub items: Vec<Item>,
+    pub scene: Scene,
+    pub model: Model,
+    pub submitted: Vec<String>,
+}
+
+impl Session {
+    pub fn new() -> Self {
+        Self { items: Vec::new(), scene: sample_scene(), model: sample_model(), submitted: Vec::new() }
+    }
+
+    pub fn view(&self) -> View<'_> {
+        let (items, scene, model) = (&self.items, &self.scene, &self.model);
+        View { items, scene, model, wire: WireKind::Chat, blobs: &NoBlobs, drop_images: false }
+    }
+
+    fn push(&mut self, body: Body) {
+        let id = ItemId(self.items.len() as u64 + 1);
+        self.items.push(Item { id, turn: 1, at: jiff::Timestamp::UNIX_EPOCH, body });
+    }
+
+    pub fn user(&mut self, text: &str) {
+        self.push(Body::User(Said { text: text.to_owned(), images: Vec::new() }));
+    }
+
+    pub async fn notes(&mut self, harness: &dyn Harness) {
+        for text in harness.notes(&self.view()).await.unwrap() {
+            let harness = Some(harness.id().to_owned());
+            self.push(Body::Note(Note { kind: NoteKind::Reminder, text, harness }));
+        }
+    }
+
+    /// One reply with these parts, its calls answered with made-up outcomes.
+    pub async fn reply(&mut self, harness: &dyn Harness, parts: Vec<Part>) -> Verdict {
+        let origin = Origin {
+            provider: self.model.provider.clone(),
+            model: self.model.name.clone(),
+            wire: WireKind::Chat,
+            harness: harness.id().to_owned(),
+            surface: harness.surface(&self.model),
+        };
+        let mut reply = Reply { origin, parts, usage: Usage::default(), stop: Stop::Done };
+        let item = ItemId(self.items.len() as u64 + 1);
+        for (nth, part) in reply.parts.iter_mut().enumerate() {
+            if let Part::Call(call) = part {
+                call.id = CallId::of(item, nth);
+            }
+        }
+        let verdict = harness.interpret(&mut reply, &self.view()).await.unwrap();
+        let calls: Vec<ToolCall> = reply
+            .parts
+            .iter()
+            .filter_map(|p| if let Part::Call(c) = p { Some(c.clone()) } else { None })
+            .collect();
+        self.push(Body::Assistant(reply));
+        if let Verdict::Retry(text) = &verdict {
+            self.push(Body::Note(Note { kind: NoteKind::Correction, text: text.clone(), harness: None }));
+        }
+        for call in calls {
+            let outcome = outcome(&call.action);
+            let shown = match harness.submitted(&call, &outcome, &self.view()).await.unwrap() {
+                Submitted::Review(parts) => parts,
+                Submitted::Yes(text) => {
+                    self.submitted.push(text);
+                    harness.tell(&call, &outcome, &self.view()).await.unwrap()
+                }
+                Submitted::No => harness.tell(&call, &outcome, &self.view()).await.unwrap(),
+            };
+            self.push(Body::Result(ToolResult { call: call.id.clone(), outcome, shown }));
+        }
+        verdict
+    }
+
+    pub async fn prompt(&self, harness: &dyn Harness) -> Prompt {
+        harness.prompt(&self.view()).await.unwrap()
+    }
+}
+
+/// The same small task in each harness's own words.
+pub async fn played(id: &str) -> Session {
+    let harness = harness(id);
+    let mut session = Session::new();
+    session.user("Make the greeting polite.");
+    for parts in script(id) {
+        session.notes(&*harness).await;
+        session.reply(&*harness, parts).await;
+    }
+    session
+}
+
+fn script(id: &str) -> Vec<Vec<Part>> {
+    let file = "/home/me/project/src/greet.py";
+    match id {
+        "minimal" => vec![
+            vec![
+                thinking("Look first."),
+                text("I look around."),
+                call("bash", json!({"command": "ls"})),
+                call("read", json!({"path": "src/greet.py"})),
+            ],
+            vec![call("edit", json!({"path": "src/greet.py", "oldText": "'hi'", "newText": "'Good day'"}))],
+            vec![text("The greeting is polite now.")],
+        ],
+        "pi" => vec![
+            vec![
+                thinking("Look first."),
+                call("bash", json!({"command": "ls"})),
+                call("read", json!({"path": "src/greet.py"})),
+            ],
+            vec![call(
+                "edit",
+                json!({"path": "src/greet.py", "edits": [{"oldText": "'hi'", "newText": "'Good day'"}, {"oldText": "hi()", "newText": "greet()"}]}),
+            )],
+            vec![text("The greeting is polite now.")],
+        ],
+        "qwen-code" => vec![
+            vec![call(
+                "todo_write",
+                json!({"todos": [{"content": "Change the text", "status": "in_progress", "id": "1"}]}),
+            )],
+            vec![text(
+                "```json\n{\"name\": \"run_shell_command\", \"arguments\": {\"command\": \"ls\"}}\n```",
+            )],
+            vec![
+                thinking("Now read."),
+                call("read_file", json!({"file_path": file})),
+                call("grep_search", json!({"pattern": "hi"})),
+            ],
+            vec![call("edit", json!({"file_path": file, "old_string": "'hi'", "new_string": "'Good day'"}))],
+            vec![text("The greeting is polite now.")],
+        ],
+        "mini-swe-agent" => vec![
+            vec![text("I look around."), call("bash", json!({"command": "ls"}))],
+            vec![text("I think I am done.")],
+            vec![call("bash", json!({"command": "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"}))],
+        ],
+        "swe-agent" => vec![
+            vec![text("DISCUSSION\nI look around.\n\n```\nls\n```")],
+            vec![text("I forgot the block.")],
+            vec![text(&format!(
+                "DISCUSSION\nI read it.\n\n```\nstr_replace_editor view {file} --view_range 1 2\n```"
+            ))],
+            vec![text(&format!(
+                "DISCUSSION\nI change it.\n\n```\nstr_replace_editor str_replace {file} --old_str \"'hi'\" --new_str \"'Good day'\"\n```"
+            ))],
+            vec![text("DISCUSSION\nDone.\n\n```\nsubmit\n```")],
+            vec![text("DISCUSSION\nIt is polite now.\n\n```\nsubmit\n```")],
+        ],
+        other => panic!("no script for {other}"),
+    }
+}
+
+fn text(text: &str) -> Part {
+    Part::Text { text: text.to_owned() }
+}
+
+fn thinking(text: &str) -> Part {
+    Part::Thinking { text: text.to_owned(), field: Some("reasoning_content".to_owned()), seal: None }
+}
+
+#[allow(clippy::needless_pass_by_value)] // so that a script can write json! where it calls
+pub fn call(name: &str, args: Value) -> Part {
+    let unread = Action::Unknown { name: name.to_owned(), why: String::new() };
+    let (id, name, args) = (CallId(String::new()), name.to_owned(), args.to_string());
+    Part::Call(ToolCall { id, given: None, name, args, action: unread, span: None, recovered: false })
+}
+
+/// What the tools would say.
+pub fn outcome(action: &Action) -> Outcome {
+    let with =
+        |text: &str, data: Value| Outcome { text: text.to_owned(), data, took: 12, ..Outcome::default() };
+    match action {
+        Action::Shell { command, .. } => {
+            let text = command.strip_prefix("echo ").unwrap_or("AGENTS.md\nMakefile\nsrc");
+            let data =
+                json!({"command": command, "cwd": "/home/me/project", "pid": 4242, "background": false});
+            Outcome { exit: Some(0), ..with(text, data) }
+        }
+        Action::Read { path, .. } => {
+            let data = json!({"path": path, "from": 1, "to": 2, "total": 9, "more": true, "next": 3, "kind": "text"});
+            with("def greet():\n    return 'hi'", data)
+        }
+        Action::Edit { path, edits } => {
+            let data =
+                json!({"path": path, "count": edits.len(), "from": 2, "snippet": "    return 'Good day'"});
+            with("1 place was changed", data)
+        }
+        Action::Grep { .. } => {
+            let matches =
+                json!([{"path": "/home/me/project/src/greet.py", "line": 2, "text": "    return 'hi'"}]);
+            with(
+                "src/greet.py:2:    return 'hi'",
+                json!({"count": 1, "files": 1, "more": false, "matches": matches}),
+            )
+        }
+        Action::Submit { .. } => with("", json!({"diff": "-    return 'hi'\n+    return 'Good day'"})),
+        Action::Unknown { .. } => Outcome::failed(""),
+        other => with(&format!("{} is done", other.kind()), Value::Null),
+    }
+}
+
+/// A prompt for reading: no wire's JSON, but everything that decides it.
+pub fn shown(prompt: &Prompt) -> String {
+    let mut out = String::new();
+    let style = prompt.style;
+    let _ = writeln!(out, "stream {}, body {}", prompt.stream, Value::Object(prompt.body.clone()));
+    let _ = writeln!(
+        out,
+        "content: user {}, result {}, empty {}, empty with thinking {}",
+        word(style.user),
+        word(style.result),
+        word(style.empty),
+        word(style.empty_with_thinking)
+    );
+    for tool in &prompt.tools {
+        let strict = tool.strict.map(|s| format!(" (strict {s})")).unwrap_or_default();
+        let _ = writeln!(out, "tool {}{strict}: {}\n  {}", tool.name, tool.about, tool.schema);
+    }
+    for block in &prompt.system {
+        let _ = writeln!(out, "--- {}\n{block}", word(style.system_role));
+    }
+    out + &messages(&prompt.messages)
+}
+
+pub fn messages(messages: &[Message]) -> String {
+    let mut out = String::new();
+    for message in messages {
+        let _ = writeln!(out, "--- {}", word(message.role));
+        message.pieces.iter().for_each(|piece| write_piece(&mut out, piece));
+    }
+    out
+}
+
+fn write_piece(out: &mut String, piece: &Piece) {
+    let _ = match piece {
+        Piece::Text(text) => writeln!(out, "{text}"),
+        Piece::Image { mime, .. } => writeln!(out, "[image {mime}]"),
+        Piece::Thinking { text, field, .. } => {
+            writeln!(out, "[{}: {text}]", field.as_deref().unwrap_or("thinking"))
+        }
+        Piece::Call { id, name, args } => writeln!(out, "[{id}: {name} {args}]"),
+        Piece::Result { id, name, pieces, failed } => {
+            let _ = writeln!(out, "[answer to {id}, {name}{}]", if *failed { ", failed" } else { "" });
+            pieces.iter().for_each(|piece| write_piece(out, piece));
+            Ok(())
+        }
+    };
+}
+
+fn word(value: impl serde::Serialize) -> String {
+    serde_json::to_value(value).unwrap().as_str().unwrap().to_owned()
+}
