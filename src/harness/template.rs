@@ -40,6 +40,7 @@ impl Texts {
             let wrong = |e: serde_json::Error| Error::new(ErrorKind::BadSerialization, e.to_string());
             serde_json::to_string(&value).map_err(wrong)
         });
+        env.add_filter("chomp", |text: &str| text.trim_end_matches(['\n', '\r']).to_owned());
         Self { env }
     }
 
