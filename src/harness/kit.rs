@@ -16,7 +16,7 @@ use super::files::{COMMON, Files};
 use super::layers::Chain;
 use super::load::LoadError;
 use super::manifest::{Manifest, Repeats};
-use super::template::{Texts, Values};
+use super::template::{BARE, FACTS, Texts, Values};
 use super::tool::{Tool, Tools};
 use super::{Harness, Rules, Saying, Submitted, Verdict, View, dialect, remind, render, tell};
 
@@ -78,7 +78,7 @@ impl Kit {
     fn add_common(&mut self, files: &Files) -> Result<(), LoadError> {
         for name in files.texts(COMMON) {
             if let Some(found) = files.read(COMMON, &name)? {
-                self.texts.add(&format!("{COMMON}/{name}"), &found.text, &SAYING, &found.path)?;
+                self.texts.add(&format!("{COMMON}/{name}"), &found.text, &[BARE, &SAYING], &found.path)?;
             }
         }
         Ok(())
@@ -87,49 +87,57 @@ impl Kit {
     /// Templates that stand in the tables themselves.
     fn add_inline(&mut self) -> Result<(), LoadError> {
         let path = |table: &str| format!("{}/{table}", self.id);
-        let mut inline: Vec<(String, String, String)> = Vec::new();
+        let (manifest, texts) = (&self.manifest, &mut self.texts);
         for (name, tool) in self.tools.iter() {
-            inline
-                .extend(tool.result.iter().map(|text| (result_name(name), text.clone(), path("tools.toml"))));
-        }
-        for (name, text) in self.manifest.errors.iter() {
-            inline.extend(text.map(|text| (error_name(name), text.to_owned(), path("harness.toml"))));
-        }
-        for (at, opening) in self.manifest.opening.iter().enumerate() {
-            inline.extend(opening.text.iter().map(|t| (opening_name(at), t.clone(), path("harness.toml"))));
-            if opening.text.is_some() == opening.file.is_some() {
-                let what = "an `opening` has either `text` or `file`".to_owned();
-                return Err(LoadError::broken(path("harness.toml"), None, what));
+            if let Some(text) = &tool.result {
+                texts.add(&result_name(name), text, &[FACTS, &SAYING], &path("tools.toml"))?;
             }
         }
-        inline.extend(
-            self.manifest.notes.wrap.iter().map(|t| (WRAP.to_owned(), t.clone(), path("harness.toml"))),
-        );
-        for (name, text, path) in inline {
-            self.texts.add(&name, &text, &SAYING, &path)?;
+        let path = path("harness.toml");
+        for (name, text) in manifest.errors.iter() {
+            if let Some(text) = text {
+                texts.add(&error_name(name), text, &[BARE, &SAYING], &path)?;
+            }
         }
-        Ok(())
+        for (at, opening) in manifest.opening.iter().enumerate() {
+            match (&opening.text, &opening.file) {
+                (Some(text), None) => texts.add(&opening_name(at), text, &[FACTS], &path)?,
+                (None, Some(_)) => {}
+                (Some(_), Some(_)) | (None, None) => {
+                    let what = "an `opening` has either `text` or `file`".to_owned();
+                    return Err(LoadError::broken(path, None, what));
+                }
+            }
+        }
+        match &manifest.notes.wrap {
+            Some(text) => texts.add(WRAP, text, &[FACTS, &["text"]], &path),
+            None => Ok(()),
+        }
     }
 
     /// Templates that the manifest names by file.
     fn add_files(&mut self, paths: &BTreeMap<String, String>) -> Result<(), LoadError> {
         let m = &self.manifest;
-        let blocks = m.system.blocks.iter().chain(&m.system.append).map(|f| (f, &[][..]));
-        let said = m.user.first.iter().chain(&m.user.each).map(|f| (f, &["text"][..]));
-        let openings = m.opening.iter().filter_map(|o| o.file.as_ref()).map(|f| (f, &[][..]));
-        let rest =
-            m.turn.retry.iter().chain(&m.submit.confirm).chain(&m.compact.prompt).chain(&m.compact.back);
-        let rest = rest.chain(m.reminder.iter().map(|r| &r.file)).map(|f| (f, &SAYING[..]));
-        let named: Vec<(String, &[&str])> =
-            blocks.chain(said).chain(openings).chain(rest).map(|(f, more)| (f.clone(), more)).collect();
-        for (file, more) in named {
-            let Some(text) = self.files.get(&file) else {
-                let near = super::load::nearest(&file, self.files.keys().map(String::as_str));
+        let plain = m.system.blocks.iter().chain(&m.system.append);
+        let plain = plain.chain(m.opening.iter().filter_map(|o| o.file.as_ref()));
+        let plain = plain.chain(m.reminder.iter().map(|r| &r.file));
+        let said = m.user.first.iter().chain(&m.user.each);
+        let replies = m.turn.retry.iter().chain(&m.submit.confirm);
+        let loops = m.compact.prompt.iter().chain(&m.compact.back);
+        let known = [&[FACTS][..], &[FACTS, &["text"]], &[FACTS, &SAYING], &[BARE, &SAYING]];
+        let named = plain
+            .map(|file| (file, known[0]))
+            .chain(said.map(|file| (file, known[1])))
+            .chain(replies.map(|file| (file, known[2])))
+            .chain(loops.map(|file| (file, known[3])));
+        for (file, known) in named {
+            let Some(text) = self.files.get(file) else {
+                let near = super::load::nearest(file, self.files.keys().map(String::as_str));
                 let near = near.map(|n| format!("; did you mean `{n}`")).unwrap_or_default();
                 let what = format!("names the file `{file}`, which the harness does not have{near}");
                 return Err(LoadError::broken(format!("{}/harness.toml", self.id), None, what));
             };
-            self.texts.add(&file, text, more, &paths[&file])?;
+            self.texts.add(file, text, known, &paths[file])?;
         }
         Ok(())
     }

@@ -102,7 +102,9 @@ pub(super) fn submitted(
             if let Some(file) = &submit.confirm
                 && !was_reviewed(call, view)
             {
-                let diff = outcome.data.get("diff").and_then(Value::as_str).unwrap_or_default();
+                // The diff is the text too, but that is cut to what a model may be shown.
+                let whole = outcome.data.get("diff").and_then(Value::as_str);
+                let diff = whole.filter(|_| outcome.cut.is_none()).unwrap_or(&outcome.text);
                 let text = kit.render(file, &values(kit, call, outcome, view).with("diff", diff))?;
                 return Ok(Submitted::Review(vec![Part::Text { text }]));
             }

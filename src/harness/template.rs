@@ -16,29 +16,13 @@ use super::load::{LoadError, nearest};
 use super::tool::Tools;
 
 /// Known to every template.
-const FACTS: [&str; 22] = [
-    "cwd",
-    "os",
-    "os_version",
-    "arch",
-    "shell",
-    "git",
-    "agents_md",
-    "instructions",
-    "tools",
-    "model",
-    "unattended",
-    "reduced",
-    "sandbox",
-    "network",
-    "tool",
-    "date",
-    "listing",
-    "tree",
-    "file",
-    "class",
-    "harness",
-    "local",
+pub(super) const BARE: &[&str] = &["tools", "tool", "harness"];
+
+/// Known to templates of a request or a result, as the session's facts are at hand.
+#[rustfmt::skip]
+pub(super) const FACTS: &[&str] = &[
+    "tools", "tool", "harness", "cwd", "os", "os_version", "arch", "shell", "git", "agents_md", "instructions",
+    "model", "class", "local", "unattended", "reduced", "sandbox", "network", "date", "listing", "tree", "file",
 ];
 
 /// The templates of one harness, compiled.
@@ -56,18 +40,19 @@ impl Texts {
             let wrong = |e: serde_json::Error| Error::new(ErrorKind::BadSerialization, e.to_string());
             serde_json::to_string(&value).map_err(wrong)
         });
+        env.add_filter("chomp", |text: &str| text.trim_end_matches(['\n', '\r']).to_owned());
         Self { env }
     }
 
-    /// Adds a template that may use the facts and the names in `more`. `path` is for the error.
-    pub fn add(&mut self, name: &str, text: &str, more: &[&str], path: &str) -> Result<(), LoadError> {
+    /// Adds a template that may use the `known` names. `path` is for the error.
+    pub fn add(&mut self, name: &str, text: &str, known: &[&[&str]], path: &str) -> Result<(), LoadError> {
         let broken = |line, what| LoadError::broken(path.to_owned(), line, what);
         self.env
             .add_template_owned(name.to_owned(), text.to_owned())
             .map_err(|e| broken(e.line(), e.detail().unwrap_or("no valid template").to_owned()))?;
         let template = self.env.get_template(name).map_err(|e| broken(None, e.to_string()))?;
         let globals: Vec<&str> = self.env.globals().map(|(name, _)| name).collect();
-        let known = || FACTS.iter().chain(more).chain(&globals).copied();
+        let known = || known.iter().copied().flatten().chain(&globals).copied();
         let mut unknown: Vec<String> = template.undeclared_variables(false).into_iter().collect();
         unknown.sort();
         if let Some(wrong) = unknown.iter().find(|name| !known().any(|k| k == *name)) {
@@ -286,7 +271,8 @@ mod tests {
     #[test]
     fn a_wrong_name_is_found_at_load() {
         let mut texts = Texts::new();
-        let error = texts.add("t", "one\n{% if agent_md %}x{% endif %}", &[], "x/system.md").unwrap_err();
+        let error =
+            texts.add("t", "one\n{% if agent_md %}x{% endif %}", &[FACTS], "x/system.md").unwrap_err();
         assert_eq!(
             error.to_string(),
             "x/system.md:2: the template uses `agent_md`, which is not known here; did you mean `agents_md`"

@@ -77,7 +77,7 @@ pub struct Param {
     pub max: Option<i64>,
     /// Type of a list's elements.
     pub items: Option<Type>,
-    /// For a list of objects: the element's parameters.
+    /// For a list of objects: the element's parameters. For an object: its own.
     pub each: Ordered<Param>,
     /// What the elements' schema says of further keys.
     pub extra: Option<bool>,
@@ -169,7 +169,14 @@ impl Param {
         if let Some(max) = self.max {
             schema["maximum"] = json!(max);
         }
-        if !self.each.is_empty() {
+        if self.kind == Type::Object {
+            let inner = object_schema(&self.each, self.extra);
+            for key in ["required", "properties", "additionalProperties"] {
+                if let Some(value) = inner.get(key) {
+                    schema[key] = value.clone();
+                }
+            }
+        } else if !self.each.is_empty() {
             schema["items"] = object_schema(&self.each, self.extra);
         } else if let Some(items) = self.items {
             schema["items"] = json!({ "type": items.name() });

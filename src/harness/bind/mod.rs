@@ -13,7 +13,7 @@ use crate::model::Action;
 
 use super::kit::Kit;
 use super::load::similarity;
-use super::tool::{Ordered, Param, Tool, Unit, Variant};
+use super::tool::{Ordered, Param, Tool, Type, Unit, Variant};
 use mend::Flaw;
 
 pub(super) use back::unbind;
@@ -110,7 +110,6 @@ fn example(name: &str, tool: &Tool) -> String {
 }
 
 fn blank(param: &Param) -> Value {
-    use super::tool::Type;
     match param.kind {
         Type::String => json!("..."),
         Type::Integer | Type::Number => json!(1),
@@ -168,7 +167,7 @@ pub(super) fn fill(tool: &Tool, args: &Map<String, Value>) -> Result<Action, Fau
 /// Arguments of a nested element that stand at the top, where the tool has one list of elements.
 fn lifted(tool: &Tool, args: &Map<String, Value>) -> Map<String, Value> {
     let mut args = args.clone();
-    if let Some((list, param)) = tool.params.iter().find(|(_, p)| !p.each.is_empty())
+    if let Some((list, param)) = tool.params.iter().find(|(_, p)| p.kind == Type::Array && !p.each.is_empty())
         && !args.contains_key(list)
         && param
             .each
@@ -228,7 +227,7 @@ fn read(name: &str, param: &Param, value: &Value) -> Result<Value, Fault> {
     if !param.choices.is_empty() && !param.choices.iter().any(|c| read == **c) {
         return Err(wrong(name, format!("one of {}", param.choices.join(", ")), value));
     }
-    if param.each.is_empty() {
+    if param.kind != Type::Array || param.each.is_empty() {
         return Ok(read);
     }
     let elements = read.as_array().into_iter().flatten().enumerate();

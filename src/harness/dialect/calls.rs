@@ -7,7 +7,7 @@ use crate::harness::{Verdict, View};
 use crate::model::{Action, Part, Reply, Stop};
 
 use super::salvage::{self, Salvaged};
-use super::{Loose, correction, cut_off, place, silent, text_of};
+use super::{Loose, correction, cut_off, needs_call, place, silent, text_of};
 
 pub(super) fn interpret(kit: &Kit, reply: &mut Reply, view: &View<'_>) -> anyhow::Result<Verdict> {
     let stop = reply.stop.clone();
@@ -79,7 +79,7 @@ fn loose(kit: &Kit, reply: &mut Reply, view: &View<'_>) -> anyhow::Result<Verdic
         }
         Salvaged::Calls(_) | Salvaged::CutOff => Ok(Verdict::Retry(cut_off(kit))),
         Salvaged::Wrong(why) => Ok(Verdict::Retry(correction(kit, &why, 0, view)?)),
-        Salvaged::Nothing if reply.stop == Stop::Length && text.trim().is_empty() => {
+        Salvaged::Nothing if reply.stop == Stop::Length && (text.trim().is_empty() || needs_call(kit)) => {
             Ok(Verdict::Retry(cut_off(kit)))
         }
         Salvaged::Nothing => silent(kit, &text, 0, view),

@@ -24,14 +24,18 @@ pub(super) fn interpret(kit: &Kit, reply: &mut Reply, view: &View<'_>) -> anyhow
 
 /// What to do with a reply that has no call.
 fn silent(kit: &Kit, text: &str, found: usize, view: &View<'_>) -> anyhow::Result<Verdict> {
-    let turn = &kit.manifest.turn;
-    if turn.calls == Need::Required || turn.ends == Ends::Submit {
+    if needs_call(kit) {
         return Ok(Verdict::Retry(correction(kit, "", found, view)?));
     }
-    if text.trim().is_empty() && turn.empty == Empty::Retry {
+    if text.trim().is_empty() && kit.manifest.turn.empty == Empty::Retry {
         return Ok(Verdict::Retry(kit.common("empty", &kit.bare_values())));
     }
     Ok(Verdict::Done)
+}
+
+fn needs_call(kit: &Kit) -> bool {
+    let turn = &kit.manifest.turn;
+    turn.calls == Need::Required || turn.ends == Ends::Submit
 }
 
 /// The format correction: the harness's own, else the common one.

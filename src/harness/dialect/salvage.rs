@@ -103,7 +103,9 @@ fn as_call(value: &Value) -> Option<(String, Value)> {
     let name = ["name", "tool", "tool_name", "function"].iter().find_map(|key| fields.get(*key)?.as_str())?;
     let args =
         ["arguments", "parameters", "args", "input", "tool_input"].iter().find_map(|key| fields.get(*key))?;
-    (args.is_object() || args.is_string()).then(|| (name.to_owned(), args.clone()))
+    // A tool's definition looks much like a call of it.
+    let is_schema = args.get("type").is_some() && args.get("properties").is_some();
+    (!is_schema && (args.is_object() || args.is_string())).then(|| (name.to_owned(), args.clone()))
 }
 
 fn as_calls(value: &Value) -> Option<Vec<(String, Value)>> {

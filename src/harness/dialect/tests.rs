@@ -87,6 +87,7 @@ fn text_that_only_holds_json_is_text() {
         "```json\n{\"name\": \"bash\", \"arguments\": {\"command\": \"a\"}}\n```\nor\n```json\n{\"name\": \"bash\", \"arguments\": {\"command\": \"b\"}}\n```".to_owned(),
         "```bash\ncargo run\n```".to_owned(),
         "```json\n[1, 2]\n```".to_owned(),
+        "{\"name\": \"bash\", \"parameters\": {\"type\": \"object\", \"properties\": {}}}".to_owned(),
         "{".to_owned(),
     ];
     for said in table {
@@ -144,6 +145,8 @@ fn a_reply_that_was_cut_off_never_runs_its_last_call() {
 #[test]
 fn mini_swe_agent_wants_a_call_in_every_reply() {
     assert!(retried(&read("mini-swe-agent", "All done.")).contains("<error>"));
+    let long = read_as("mini-swe-agent", Class::F, vec![text("Let me think at length")], Stop::Length);
+    assert!(retried(&long).contains("Be shorter"));
     let parts = vec![call("a", "python", "{}"), call("b", "bash", r#"{"command": "ls"}"#)];
     let read = read_as("mini-swe-agent", Class::F, parts, Stop::Calls);
     assert!(retried(&read).contains("python"));
