@@ -13,4 +13,5 @@ mod tools_files;
 mod tools_find;
 mod tools_kit;
 mod tools_patch;
+#[cfg(target_os = "linux")]
 mod tools_shell;
