@@ -1,7 +1,7 @@
 //! Walking a folder as a project is meant to be seen: ignored files left out, hidden ones unless asked
 //! for, links not followed, nothing the policy hides. And `glob`, which is little more than a walk.
 //!
-//! `data` of a glob: `pattern`, `path`, `count` (found), `files` (absolute, newest first), `more`.
+//! `data` of a glob: `pattern`, `path`, `count` (found), `paths` (absolute, newest first), `more`.
 
 use std::ops::ControlFlow;
 use std::path::{Component, Path, PathBuf};
@@ -248,9 +248,9 @@ fn tell(cx: &ToolCx<'_>, ask: &Ask<'_>, found: &Found) -> Outcome {
         text = format!("no file matches {}", path::show_str(ask.pattern));
     }
     text.push_str(&rest_note(found.stop, left));
-    let files: Vec<String> = shown.iter().map(|(_, path)| path::show(path)).collect();
+    let paths: Vec<String> = shown.iter().map(|(_, path)| path::show(path)).collect();
     let data =
-        json!({ "pattern": ask.pattern, "path": ask.path, "count": count, "files": files, "more": more });
+        json!({ "pattern": ask.pattern, "path": ask.path, "count": count, "paths": paths, "more": more });
     Outcome { data, ..Outcome::ok(text) }
 }
 
