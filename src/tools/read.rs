@@ -15,7 +15,8 @@ use super::change::FILE_MOST;
 use super::seen::{self, Extent};
 use super::shell::noted;
 use super::text::{BOM, Census, Encoding, Text, from_latin1};
-use super::{ToolCx, Toolbox, failed, path, walk, words};
+use super::walk::{self, Bound};
+use super::{ToolCx, Toolbox, failed, path, words};
 use crate::model::{Image, Limits, MOST_BYTES, MOST_LINES, Outcome};
 use crate::sandbox::Policy;
 use crate::sandbox::files::{self, FileError};
@@ -46,7 +47,8 @@ pub(super) async fn run(toolbox: &Toolbox, cx: &ToolCx<'_>, raw: &str, window: W
     };
     let pager = Pager::new(window, &cx.limits);
     let policy = cx.policy.clone();
-    match walk::blocking(cx, move || look(&policy, target, pager)).await {
+    let bound = Bound::new(cx);
+    match walk::blocking(cx, move || look(&policy, target, (pager, &bound))).await {
         Ok(Ok(found)) => tell(toolbox, cx, raw, found),
         Ok(Err(error)) => path::fault(cx, raw, error),
         Err(refusal) => refusal,
@@ -66,7 +68,7 @@ enum What {
     Text(Page),
 }
 
-fn look(policy: &Policy, target: PathBuf, mut pager: Pager) -> Result<Found, FileError> {
+fn look(policy: &Policy, target: PathBuf, (mut pager, bound): (Pager, &Bound)) -> Result<Found, FileError> {
     let mut opened = files::open(policy, &target)?;
     let file = &mut opened.file;
     let io = |source| FileError::Io { path: target.clone(), source };
@@ -97,7 +99,7 @@ fn look(policy: &Policy, target: PathBuf, mut pager: Pager) -> Result<Found, Fil
     } else if head.contains(&0) {
         What::Binary
     } else {
-        match stream(file, &head, (size, pager)).map_err(io)? {
+        match stream(file, &head, (size, pager, bound)).map_err(io)? {
             Some(page) => What::Text(page),
             None => What::Binary,
         }
@@ -106,13 +108,23 @@ fn look(policy: &Policy, target: PathBuf, mut pager: Pager) -> Result<Found, Fil
 }
 
 /// Reads on after `head`. None: a NUL byte turned up.
-fn stream(file: &mut File, head: &[u8], (size, mut pager): (u64, Pager)) -> io::Result<Option<Page>> {
+fn stream(
+    file: &mut File,
+    head: &[u8],
+    (size, mut pager, bound): (u64, Pager, &Bound),
+) -> io::Result<Option<Page>> {
     let mut hasher = Sha256::new_with_prefix(head);
     pager.feed(head.strip_prefix(BOM).unwrap_or(head));
     let mut chunk = vec![0; 64 * 1024];
     loop {
         if size > FILE_MOST && pager.full {
             return Ok(Some(Page { total: None, hash: None, ..pager.finish() }));
+        }
+        if bound.over() {
+            return Err(io::Error::new(
+                io::ErrorKind::TimedOut,
+                "reading took too long; cut the part out with a command",
+            ));
         }
         match file.read(&mut chunk)? {
             0 => break,
