@@ -9,6 +9,7 @@ use super::text::Text;
 use super::{ToolCx, Toolbox, failed, lock, path};
 use crate::model::{Outcome, Seen};
 use crate::sandbox::files::{self, FileError};
+use crate::sandbox::{Op, Verdict};
 
 /// Larger files are not changed by these tools, and not read to their end.
 pub(super) const FILE_MOST: u64 = 64 * 1024 * 1024;
@@ -62,6 +63,21 @@ pub(super) fn encode(raw: &str, text: &Text, bytes: &[u8]) -> Result<Vec<u8>, Ou
         let shown = path::show_str(raw);
         failed("encoding", format!("{shown} was left as it is: its encoding (Latin-1) has no {c:?}"))
     })
+}
+
+/// Whether the policy lets `raw` be written, asked before several files are changed together. The
+/// write itself asks again.
+pub(super) fn writable(cx: &ToolCx<'_>, raw: &str) -> Result<(), Outcome> {
+    let path = path::resolve(cx, raw)?;
+    let real = path.ancestors().find_map(|above| {
+        let real = files::resolve(cx.policy, above).ok()?;
+        let below = path.strip_prefix(above).ok()?;
+        Some(if below.as_os_str().is_empty() { real } else { real.join(below) })
+    });
+    match cx.policy.explain(real.as_deref().unwrap_or(&path), Op::Write) {
+        Verdict::Allowed => Ok(()),
+        Verdict::Denied(rule) => Err(path::fault(cx, raw, FileError::Denied { path, rule })),
+    }
 }
 
 impl Toolbox {

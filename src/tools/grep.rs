@@ -139,7 +139,7 @@ impl Hits {
             if self.count <= limit {
                 self.shown.push(Hit { path: path.to_owned(), line, text: clip(bytes) });
             }
-            Ok(self.count < MOST_COUNTED && !walk.over())
+            Ok(self.count < MOST_COUNTED && !walk.bound.over())
         });
         // What cannot be read to its end still showed what it had.
         let _ = searcher.search_file(matcher, &opened.file, sink);

@@ -83,6 +83,9 @@ pub struct Toolbox {
 impl Toolbox {
     /// Runs one action. `took` of the outcome is set for every kind.
     pub async fn run(&self, action: &Action, cx: &ToolCx<'_>) -> Outcome {
+        if cx.cancel.is_cancelled() {
+            return Outcome::interrupted("stopped before it began; nothing was done");
+        }
         let start = Instant::now();
         let mut outcome = match action {
             Action::Shell { command, timeout, background, cwd, about: _ } => {

@@ -93,6 +93,7 @@ fn check<'a>(toolbox: &Toolbox, cx: &ToolCx<'_>, section: &'a Section) -> Result
     let raw = section.path();
     let nothing =
         |refusal: Outcome| Outcome { text: format!("nothing was changed: {}", refusal.text), ..refusal };
+    change::writable(cx, raw).map_err(nothing)?;
     match section {
         Section::Add { text, .. } => {
             let old = change::load(cx, raw).map_err(nothing)?;
@@ -114,7 +115,10 @@ fn check<'a>(toolbox: &Toolbox, cx: &ToolCx<'_>, section: &'a Section) -> Result
                 patch_text::apply(&form.bytes, hunks).map_err(|hunk| misplaced(raw, &form.bytes, hunk))?;
             let after = change::encode(raw, &form, &after).map_err(nothing)?;
             let at_target = match to {
-                Some(to) => change::load(cx, to).map_err(nothing)?,
+                Some(to) => {
+                    change::writable(cx, to).map_err(nothing)?;
+                    change::load(cx, to).map_err(nothing)?
+                }
                 None => None,
             };
             if let Some(target) = &at_target {

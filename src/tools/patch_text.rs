@@ -302,3 +302,39 @@ impl Edited<'_> {
         self.out.into_iter().flat_map(|(body, end)| [body, end.as_bytes().to_vec()].concat()).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn lines_that_a_patch_does_not_name_keep_their_bytes(
+            before in proptest::collection::vec(("[a-z ]{0,6}", any::<bool>()), 0..8),
+            after in proptest::collection::vec(("[a-z ]{0,6}", any::<bool>()), 0..8),
+            crlf in any::<bool>(),
+            open in any::<bool>(),
+        ) {
+            let file = |lines: &[(String, bool)]| -> String {
+                lines.iter().map(|(line, crlf)| [line.as_str(), if *crlf { "\r\n" } else { "\n" }].concat()).collect()
+            };
+            let end = if crlf { "\r\n" } else { "\n" };
+            let rest = file(&after);
+            let rest = if open { rest.trim_end_matches(['\r', '\n']) } else { &rest };
+            let end_here = if open && rest.is_empty() { "" } else { end };
+            let old = [&file(&before), "MARK", end_here, rest].concat();
+            let patch = "*** Begin Patch\n*** Update File: f\n@@\n-MARK\n+made\n*** End Patch\n";
+            let sections = parse(patch).expect("a patch");
+            let Section::Update { hunks, .. } = &sections[0] else { panic!("an update") };
+            let new = apply(old.as_bytes(), hunks).expect("a place");
+            prop_assert_eq!(String::from_utf8_lossy(&new), old.replace("MARK", "made"));
+        }
+
+        #[test]
+        fn no_text_makes_the_parser_panic(text in "(\\*\\*\\* (Begin|End) Patch|\\*\\*\\* (Add|Update|Delete) File: f|@@|[-+ ]a|\n){0,12}") {
+            let _ = parse(&text);
+        }
+    }
+}

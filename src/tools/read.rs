@@ -1,8 +1,8 @@
 //! Reading a file: a window of its lines, or an image. Streams, so that only the window is held.
 //!
 //! `data`: `path`, `kind` (`text`, `empty`, `image`, `binary`), `bytes`; for text also `from`, `to`,
-//! `total` (null when the file is too long to be counted), `more`, `next`, `encoding`. When lines
-//! are left out, `cut.head` is the bare window and `text` the window with a line that says so.
+//! `total` (null when the file is too long to be counted), `more`, `next`, `encoding`. `text`
+//! is the bare window, without numbers or a word on what is left out: manifests put that into words.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -13,9 +13,11 @@ use sha2::{Digest, Sha256};
 
 use super::change::FILE_MOST;
 use super::seen::{self, Extent};
+use super::shell::noted;
 use super::text::{BOM, Census, Encoding, Text, from_latin1};
-use super::{ToolCx, Toolbox, failed, path, walk, words};
-use crate::model::{Cut, Image, Limits, MOST_BYTES, MOST_LINES, Outcome};
+use super::walk::{self, Bound};
+use super::{ToolCx, Toolbox, failed, path, words};
+use crate::model::{Image, Limits, MOST_BYTES, MOST_LINES, Outcome};
 use crate::sandbox::Policy;
 use crate::sandbox::files::{self, FileError};
 
@@ -45,7 +47,8 @@ pub(super) async fn run(toolbox: &Toolbox, cx: &ToolCx<'_>, raw: &str, window: W
     };
     let pager = Pager::new(window, &cx.limits);
     let policy = cx.policy.clone();
-    match walk::blocking(cx, move || look(&policy, target, pager)).await {
+    let bound = Bound::new(cx);
+    match walk::blocking(cx, move || look(&policy, target, (pager, &bound))).await {
         Ok(Ok(found)) => tell(toolbox, cx, raw, found),
         Ok(Err(error)) => path::fault(cx, raw, error),
         Err(refusal) => refusal,
@@ -65,7 +68,7 @@ enum What {
     Text(Page),
 }
 
-fn look(policy: &Policy, target: PathBuf, mut pager: Pager) -> Result<Found, FileError> {
+fn look(policy: &Policy, target: PathBuf, (mut pager, bound): (Pager, &Bound)) -> Result<Found, FileError> {
     let mut opened = files::open(policy, &target)?;
     let file = &mut opened.file;
     let io = |source| FileError::Io { path: target.clone(), source };
@@ -96,7 +99,7 @@ fn look(policy: &Policy, target: PathBuf, mut pager: Pager) -> Result<Found, Fil
     } else if head.contains(&0) {
         What::Binary
     } else {
-        match stream(file, &head, (size, pager)).map_err(io)? {
+        match stream(file, &head, (size, pager, bound)).map_err(io)? {
             Some(page) => What::Text(page),
             None => What::Binary,
         }
@@ -105,13 +108,23 @@ fn look(policy: &Policy, target: PathBuf, mut pager: Pager) -> Result<Found, Fil
 }
 
 /// Reads on after `head`. None: a NUL byte turned up.
-fn stream(file: &mut File, head: &[u8], (size, mut pager): (u64, Pager)) -> io::Result<Option<Page>> {
+fn stream(
+    file: &mut File,
+    head: &[u8],
+    (size, mut pager, bound): (u64, Pager, &Bound),
+) -> io::Result<Option<Page>> {
     let mut hasher = Sha256::new_with_prefix(head);
     pager.feed(head.strip_prefix(BOM).unwrap_or(head));
     let mut chunk = vec![0; 64 * 1024];
     loop {
         if size > FILE_MOST && pager.full {
             return Ok(Some(Page { total: None, hash: None, ..pager.finish() }));
+        }
+        if bound.over() {
+            return Err(io::Error::new(
+                io::ErrorKind::TimedOut,
+                "reading took too long; cut the part out with a command",
+            ));
         }
         match file.read(&mut chunk)? {
             0 => break,
@@ -298,7 +311,7 @@ fn tell(toolbox: &Toolbox, cx: &ToolCx<'_>, raw: &str, found: Found) -> Outcome 
                         ..failed("past_end", text)
                     };
                 }
-                Some(_) | None => page.tell(bytes, data("text")),
+                Some(_) | None => page.tell(data("text")),
             };
             outcome.seen =
                 page.hash.map(|hash| toolbox.shown(&found.real, hash, extent)).into_iter().collect();
@@ -329,33 +342,16 @@ impl Page {
         }
     }
 
-    fn tell(&self, bytes: u64, data: Value) -> Outcome {
-        let window = self.window();
+    fn tell(&self, data: Value) -> Outcome {
         let (from, to) = (self.from, self.to());
         let more = self.total.is_none_or(|total| to < total);
-        let mut notes = Vec::new();
-        let lines_left = self.total.map_or(u64::MAX, |total| total - self.rows.len() as u64);
-        if lines_left > 0 {
-            let of = self.total.map_or("many".to_owned(), |total| total.to_string());
-            let next = if more { format!("; next: line {}", to + 1) } else { String::new() };
-            notes.push(format!("[{} of {of}{next}]", words::span(from, to)));
+        let mut text = self.window();
+        if more && text.ends_with('\n') {
+            text.pop();
         }
         if self.encoding == "latin-1" {
-            notes.push("[not UTF-8; read as Latin-1]".into());
+            text = noted(text, &["[not UTF-8; read as Latin-1]".into()]);
         }
-        let cut = (lines_left > 0).then(|| Cut {
-            lines: self.total.unwrap_or(0),
-            bytes,
-            left_out_lines: self.total.map_or(0, |_| lines_left),
-            left_out_bytes: bytes.saturating_sub(window.len() as u64),
-            head: window.clone(),
-            ..Cut::default()
-        });
-        let mut text = window;
-        if !notes.is_empty() && !text.ends_with('\n') {
-            text.push('\n');
-        }
-        text.push_str(&notes.join("\n"));
         let data = with(
             data,
             [
@@ -367,7 +363,7 @@ impl Page {
                 ("encoding", self.encoding.into()),
             ],
         );
-        Outcome { cut, data, ..Outcome::ok(text) }
+        Outcome { data, ..Outcome::ok(text) }
     }
 
     fn window(&self) -> String {

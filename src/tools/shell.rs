@@ -2,8 +2,8 @@
 //! output pipe closes.
 //!
 //! `data`: `command`, `cwd`, `timeout` (milliseconds), `pid`, `signal`, `background`, `job`,
-//! `output_file`, `survivors`. `text` is what it printed and nothing else, so empty when it printed
-//! nothing; notes about survivors or a full disk follow on lines of their own in brackets.
+//! `output_file`, `survivors`, `notes`. `text` is what it printed and nothing else, so empty when it
+//! printed nothing; then the notes, about survivors, a full disk or what the sandbox denied.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -88,6 +88,7 @@ pub(super) async fn run(ask: &Ask<'_>, cx: &ToolCx<'_>) -> Outcome {
         "job": Value::Null,
         "output_file": captured.file,
         "survivors": survivors,
+        "notes": notes,
     });
     Outcome { state, text: noted(captured.text, &notes), exit, cut: captured.cut, data, ..Outcome::default() }
 }

@@ -124,7 +124,7 @@ fn trim_blanks(line: &[u8]) -> &[u8] {
 
 /// What the edit does to the text, in order of place.
 pub(super) fn plan(bytes: &[u8], edit: &Edit) -> Result<Vec<Splice>, Miss> {
-    let (old, new) = (text::normal(&edit.old), text::normal(&edit.new));
+    let (mut old, mut new) = (text::normal(&edit.old), text::normal(&edit.new));
     if old.is_empty() {
         return Err(Miss::EmptyOld);
     }
@@ -132,6 +132,13 @@ pub(super) fn plan(bytes: &[u8], edit: &Edit) -> Result<Vec<Splice>, Miss> {
         return Err(Miss::Same);
     }
     let mut places = View::of(bytes, Match::Exact).find(old.as_bytes());
+    if places.is_empty()
+        && let Some(place) = at_open_end(bytes, &old)
+    {
+        places.push(place);
+        old.pop();
+        new.truncate(new.strip_suffix('\n').map_or(new.len(), str::len));
+    }
     if places.is_empty() {
         places = loosely(bytes, &old);
     }
@@ -149,6 +156,14 @@ pub(super) fn plan(bytes: &[u8], edit: &Edit) -> Result<Vec<Splice>, Miss> {
             })
             .collect()),
     }
+}
+
+/// The last line of a file that ends without a line end, asked for with one.
+fn at_open_end(bytes: &[u8], old: &str) -> Option<(usize, usize)> {
+    let view = View::of(bytes, Match::Exact);
+    let body = old.strip_suffix('\n').filter(|body| !body.is_empty())?;
+    let fits = view.bytes.ends_with(body.as_bytes());
+    fits.then(|| (view.origin(view.bytes.len() - body.len()), bytes.len()))
 }
 
 fn loosely(bytes: &[u8], old: &str) -> Vec<(usize, usize)> {

@@ -1,7 +1,7 @@
 //! Walking a folder as a project is meant to be seen: ignored files left out, hidden ones unless asked
 //! for, links not followed, nothing the policy hides. And `glob`, which is little more than a walk.
 //!
-//! `data` of a glob: `pattern`, `path`, `count` (found), `files` (absolute, newest first), `more`.
+//! `data` of a glob: `pattern`, `path`, `count` (found), `paths` (absolute, newest first), `more`.
 
 use std::ops::ControlFlow;
 use std::path::{Component, Path, PathBuf};
@@ -32,8 +32,23 @@ pub(super) struct Walk {
     pub(super) root: PathBuf,
     pub(super) hidden: Hidden,
     pub(super) policy: Policy,
-    pub(super) cancel: CancellationToken,
+    pub(super) bound: Bound,
+}
+
+/// When blocking work has to stop by itself: nobody can stop its thread.
+pub(super) struct Bound {
+    cancel: CancellationToken,
     until: Instant,
+}
+
+impl Bound {
+    pub(super) fn new(cx: &ToolCx<'_>) -> Self {
+        Self { cancel: cx.cancel.clone(), until: Instant::now() + TIME }
+    }
+
+    pub(super) fn over(&self) -> bool {
+        self.cancel.is_cancelled() || Instant::now() > self.until
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,13 +73,7 @@ impl Walk {
         let raw = raw.filter(|raw| !raw.is_empty()).unwrap_or(".");
         let target = path::resolve(cx, raw)?;
         let root = files::resolve(cx.policy, &target).map_err(|error| path::fault(cx, raw, error))?;
-        Ok(Self {
-            root,
-            hidden,
-            policy: cx.policy.clone(),
-            cancel: cx.cancel.clone(),
-            until: Instant::now() + TIME,
-        })
+        Ok(Self { root, hidden, policy: cx.policy.clone(), bound: Bound::new(cx) })
     }
 
     /// Visits the files below the root in the order of their names.
@@ -80,7 +89,7 @@ impl Walk {
             })
             .build();
         for entry in walker {
-            if self.over() {
+            if self.bound.over() {
                 return Stop::TimeUp;
             }
             // A folder that cannot be read is passed over, as is what vanished meanwhile.
@@ -91,10 +100,6 @@ impl Walk {
             }
         }
         Stop::Through
-    }
-
-    pub(super) fn over(&self) -> bool {
-        self.cancel.is_cancelled() || Instant::now() > self.until
     }
 }
 
@@ -248,9 +253,9 @@ fn tell(cx: &ToolCx<'_>, ask: &Ask<'_>, found: &Found) -> Outcome {
         text = format!("no file matches {}", path::show_str(ask.pattern));
     }
     text.push_str(&rest_note(found.stop, left));
-    let files: Vec<String> = shown.iter().map(|(_, path)| path::show(path)).collect();
+    let paths: Vec<String> = shown.iter().map(|(_, path)| path::show(path)).collect();
     let data =
-        json!({ "pattern": ask.pattern, "path": ask.path, "count": count, "files": files, "more": more });
+        json!({ "pattern": ask.pattern, "path": ask.path, "count": count, "paths": paths, "more": more });
     Outcome { data, ..Outcome::ok(text) }
 }
 

@@ -24,6 +24,7 @@ mod tools_files;
 mod tools_find;
 mod tools_kit;
 mod tools_patch;
+#[cfg(target_os = "linux")]
 mod tools_shell;
 mod wire;
 mod wire_client;

@@ -69,24 +69,14 @@ async fn long_files_come_in_parts() {
     let mut bench = Bench::new().file("f", &text);
     bench.limits = Limits { bytes: 10_000, lines: 3, keep: Keep::Tail };
     let first = bench.run(&read("f")).await;
-    insta::assert_snapshot!(first.text, @r"
-    row 1
-    row 2
-    row 3
-    [lines 1 to 3 of 1000; next: line 4]
-    ");
-    assert_eq!(first.cut.map(|cut| cut.head).as_deref(), Some("row 1\nrow 2\nrow 3\n"));
+    assert_eq!(first.text, "row 1\nrow 2\nrow 3");
     assert_eq!(
         (&first.data["next"], &first.data["total"], &first.data["more"]),
         (&4.into(), &1000.into(), &true.into())
     );
     assert!(!first.seen[0].whole);
     let last = bench.run(&window("f", 999, 50)).await;
-    insta::assert_snapshot!(last.text, @r"
-    row 999
-    row 1000
-    [lines 999 to 1000 of 1000]
-    ");
+    assert_eq!(last.text, "row 999\nrow 1000\n");
     assert_eq!(
         (&last.data["from"], &last.data["to"], &last.data["more"]),
         (&999.into(), &1000.into(), &false.into())

@@ -183,3 +183,31 @@ pub fn expect_text(path: &Path, got: &str) {
     let want = std::fs::read_to_string(path).unwrap_or_default();
     assert_eq!(got, want.strip_suffix('\n').unwrap_or(&want), "{}", path.display());
 }
+
+/// A folder with 64 KiB of room.
+#[cfg(target_os = "linux")]
+pub struct SmallDisk(PathBuf);
+
+#[cfg(target_os = "linux")]
+impl SmallDisk {
+    /// None, aloud, where none can be mounted.
+    pub fn mount(folder: &Path) -> Option<Self> {
+        let mount = std::process::Command::new("mount")
+            .args(["-t", "tmpfs", "-o", "size=64k", "tmpfs"])
+            .arg(folder)
+            .output();
+        if mount.is_ok_and(|done| done.status.success()) {
+            return Some(Self(folder.to_owned()));
+        }
+        use std::io::Write;
+        let _ = writeln!(std::io::stderr(), "skipped: no small disk can be mounted here");
+        None
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = std::process::Command::new("umount").arg("-l").arg(&self.0).output();
+    }
+}

@@ -9,19 +9,14 @@ use tack::model::{Action, State};
 use crate::tools_kit::{Bench, cases, expect_text};
 
 fn tree(folder: &Path) -> BTreeMap<String, Vec<u8>> {
-    let mut files = BTreeMap::new();
-    let walk = ignore_nothing(folder);
-    for path in walk {
-        let name = path.strip_prefix(folder).unwrap().to_string_lossy().into_owned();
-        files.insert(name, std::fs::read(&path).unwrap());
-    }
-    files
+    let name = |path: &Path| path.strip_prefix(folder).unwrap().to_string_lossy().into_owned();
+    files(folder).iter().map(|path| (name(path), std::fs::read(path).unwrap())).collect()
 }
 
-fn ignore_nothing(folder: &Path) -> Vec<std::path::PathBuf> {
+fn files(folder: &Path) -> Vec<std::path::PathBuf> {
     let Ok(entries) = std::fs::read_dir(folder) else { return vec![] };
     let paths = entries.map(|entry| entry.unwrap().path());
-    paths.flat_map(|path| if path.is_dir() { ignore_nothing(&path) } else { vec![path] }).collect()
+    paths.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
 }
 
 #[tokio::test]
@@ -55,4 +50,42 @@ async fn a_patch_that_a_file_lost_meanwhile_refuses_is_not_half_done() {
     assert_eq!(outcome.state, State::Failed);
     assert_eq!(outcome.data["error"], "changed");
     assert_eq!(bench.bytes("a"), b"1\n");
+}
+
+#[tokio::test]
+async fn a_patch_that_the_policy_forbids_in_part_changes_nothing() {
+    let mut bench = Bench::new().file("a", "1\n").file("kept/b", "1\n");
+    bench.policy.mode = tack::sandbox::Mode::WorkspaceWrite;
+    bench.policy.protect = vec![bench.cwd.join("kept")];
+    for second in [
+        "*** Update File: kept/b\n@@\n-1\n+2\n",
+        "*** Add File: kept/new/c\n+2\n",
+        "*** Delete File: kept/b\n",
+    ] {
+        let text = format!("*** Begin Patch\n*** Update File: a\n@@\n-1\n+2\n{second}*** End Patch\n");
+        let outcome = bench.run(&Action::Patch { text }).await;
+        assert_eq!(outcome.state, State::Refused, "{}", outcome.text);
+        assert_eq!(bench.bytes("a"), b"1\n");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_patch_that_the_disk_stops_says_what_was_applied() {
+    let bench = Bench::new().file("a", "1\n").file("small/.keep", "");
+    let Some(_mount) = crate::tools_kit::SmallDisk::mount(&bench.cwd.join("small")) else { return };
+    let big = format!("+{}\n", "x".repeat(1000)).repeat(200);
+    let text = format!(
+        "*** Begin Patch\n*** Update File: a\n@@\n-1\n+2\n*** Add File: small/b\n{big}*** Add File: c\n+x\n*** End Patch\n"
+    );
+    let outcome = bench.run(&Action::Patch { text }).await;
+    assert_eq!(outcome.state, State::Failed);
+    assert!(
+        outcome.text.starts_with("the patch stopped half way: small/b: No space left on device"),
+        "{}",
+        outcome.text
+    );
+    assert!(outcome.text.ends_with("Applied: updated a. Not applied: small/b, c"), "{}", outcome.text);
+    assert_eq!(bench.bytes("a"), b"2\n");
+    assert!(!bench.exists("small/b") && !bench.exists("c"));
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use tack::model::{Action, JobOp, State};
 use tack::sandbox::EnvWish;
 
-use crate::tools_kit::{Bench, eventually};
+use crate::tools_kit::{Bench, SmallDisk, eventually};
 
 /// Whether a process with this id is there and no zombie.
 fn alive(pid: &str) -> bool {
@@ -183,20 +183,10 @@ async fn a_file_is_made_only_for_long_output() {
 async fn g25_a_full_disk_is_said_and_the_command_goes_on() {
     let bench = Bench::new();
     std::fs::create_dir(&bench.spill).unwrap();
-    let mounted = std::process::Command::new("mount")
-        .args(["-t", "tmpfs", "-o", "size=64k", "tmpfs"])
-        .arg(&bench.spill)
-        .output()
-        .is_ok_and(|done| done.status.success());
-    if !mounted {
-        use std::io::Write;
-        let _ = writeln!(std::io::stderr(), "skipped: no tmpfs can be mounted here");
-        return;
-    }
+    let Some(_mount) = SmallDisk::mount(&bench.spill) else { return };
     let outcome = bench.shell("seq 1 100000; echo LAST").await;
     let small = bench.run(&background("seq 1 100000; echo LAST")).await;
     bench.toolbox.stop_all().await;
-    let _ = std::process::Command::new("umount").arg("-l").arg(&bench.spill).output();
     assert_eq!(outcome.state, State::Ok);
     assert!(outcome.text.contains("LAST\n"), "{}", outcome.text);
     assert!(outcome.text.contains("the file is not complete: No space left on device"), "{}", outcome.text);
