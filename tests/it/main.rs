@@ -2,3 +2,7 @@
 mod cell;
 #[cfg(target_os = "linux")]
 mod sandbox;
+#[cfg(target_os = "linux")]
+mod sandbox_process;
+#[cfg(target_os = "linux")]
+mod sandbox_reduced;
