@@ -1,4 +1,5 @@
 //! Started commands under full access: output, exit, and the end of the whole tree.
+#![allow(clippy::unwrap_used)]
 
 use std::time::{Duration, Instant};
 

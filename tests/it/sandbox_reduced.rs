@@ -1,4 +1,5 @@
 //! Tier B: Landlock and seccomp alone, the choice of tier by trial, and the refusal.
+#![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 use std::fs;
 use std::process::Command;

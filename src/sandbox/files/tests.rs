@@ -35,7 +35,7 @@ fn read(policy: &Policy, path: &Path) -> Result<String, FileError> {
 }
 
 fn denied<T>(result: Result<T, FileError>) -> bool {
-    matches!(result, Err(FileError::Denied { .. }))
+    result.is_err_and(|e| matches!(e, FileError::Denied { .. }))
 }
 
 #[test]

@@ -58,7 +58,7 @@ pub(super) fn build(order: &Order) -> Result<(), Fault> {
         layers.extend(cover(path).step("hide")?);
     }
     layers.extend(run_kept(order).step("run")?);
-    let tmp = order.tmp().map(|path| clone(path)).transpose().step("tmp")?;
+    let tmp = order.tmp().map(clone).transpose().step("tmp")?;
     let devices = devices().step("dev")?;
     set(CWD.as_raw_fd(), c"/", RDONLY | NOSUID).step("read-only")?;
     fresh(tmp, devices)?;

@@ -322,3 +322,6 @@ pub(super) fn real(path: &Path) -> PathBuf {
     }
     path.to_path_buf()
 }
+
+#[cfg(test)]
+mod tests;
