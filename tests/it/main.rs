@@ -6,3 +6,5 @@ mod sandbox;
 mod sandbox_process;
 #[cfg(target_os = "linux")]
 mod sandbox_reduced;
+#[cfg(target_os = "linux")]
+mod sandbox_run;

@@ -155,6 +155,11 @@ fn sockets_of_the_machine_are_out_of_reach() {
     };
     let connect = format!("import socket; socket.socket(socket.AF_UNIX).connect(\"\\0{abstract_name}\")");
     refused(&cell, &python(&connect));
+    let _named = std::os::unix::net::UnixListener::bind(cell.home().join("named")).unwrap();
+    // By a relative path: the absolute one may be longer than such a name can be.
+    refused(&cell, &python("import socket; socket.socket(socket.AF_UNIX).connect(\"../named\")"));
+    let own = "import socket; s=socket.socket(socket.AF_UNIX); s.bind(\"own\"); s.listen(); socket.socket(socket.AF_UNIX).connect(\"own\")";
+    assert!(cell.python(own).ok());
     refused_to_root(&cell, &python("import socket; socket.socket(socket.AF_PACKET, socket.SOCK_RAW)"));
     refused_to_root(&cell, &python("import socket; socket.socket(socket.AF_INET, socket.SOCK_RAW, 1)"));
     refused(&cell, &python("import socket; socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 9)"));

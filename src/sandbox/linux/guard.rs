@@ -70,9 +70,9 @@ impl Guard {
     /// Undoes what must not have happened; one sentence for each.
     pub(super) fn check(&mut self) -> Vec<String> {
         let mut undone = Vec::new();
-        for path in &self.watch {
-            if fs::symlink_metadata(path).is_ok() {
-                let gone = fs::remove_file(path).or_else(|_| fs::remove_dir_all(path));
+        for path in std::mem::take(&mut self.watch) {
+            if fs::symlink_metadata(&path).is_ok() {
+                let gone = fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path));
                 let how = if gone.is_ok() { "was removed" } else { "could not be removed" };
                 undone.push(format!(
                     "{} appeared and {how}: it would make git run other programs",
@@ -87,6 +87,10 @@ impl Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
+        // Nobody waited for the command: it was cancelled, and undoing is due all the same.
+        for undone in self.check() {
+            tracing::warn!("sandbox: {undone}");
+        }
         let mut places = PLACES.lock().unwrap_or_else(PoisonError::into_inner);
         for path in &self.places {
             let count = places.get_mut(path).map(|n| {

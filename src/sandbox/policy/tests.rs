@@ -141,6 +141,7 @@ fn hide_adds_and_reveal_takes_away() {
     assert_eq!(h.says(&policy, ".ssh/id", Op::Read), "allowed");
 }
 
+#[cfg(unix)]
 #[test]
 fn a_link_is_taken_for_what_it_leads_to() {
     let h = Home::new();
