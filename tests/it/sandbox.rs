@@ -512,3 +512,30 @@ fn g24_a_folder_that_is_no_utf8() {
         assert!(odd.join("f").exists());
     }
 }
+
+#[test]
+fn links_in_guarded_places_stop_no_command_and_are_put_back() {
+    if !holds(FULL) {
+        return;
+    }
+    let mut cell = Cell::new(FULL);
+    fs::create_dir(cell.proj.join("shared")).unwrap();
+    std::os::unix::fs::symlink("shared", cell.proj.join(".vscode")).unwrap();
+    assert!(cell.sh("mkdir sub && ln -s /nowhere sub/.git && ln -s . loop").ok());
+    cell.policy = rewish(&cell);
+    assert!(cell.sh("ls .vscode/ && git status --short").ok());
+    assert!(!cell.sh("echo x > shared/tasks.json").ok(), "what the link leads to is guarded too");
+    let ran = cell.sh("rm .vscode && mkdir .vscode && echo x > .vscode/tasks.json");
+    assert_eq!(ran.exit, Exit::Code(125), "{ran:?}");
+    assert!(ran.text.contains(".vscode is read-only"), "{}", ran.text);
+    assert!(cell.proj.join(".vscode").is_symlink());
+}
+
+fn rewish(cell: &Cell) -> tack::sandbox::Policy {
+    let wish = tack::sandbox::Wish {
+        tmp: Some(cell.tmp().into()),
+        home: Some(cell.home()),
+        ..tack::sandbox::Wish::new(Mode::WorkspaceWrite, &cell.proj)
+    };
+    wish.settle().unwrap().policy
+}

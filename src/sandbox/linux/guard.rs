@@ -50,7 +50,8 @@ pub(super) fn with_nested(policy: &Policy, nested: &mut git::Nested) -> Policy {
 }
 
 impl Guard {
-    /// Makes what the mounts of `policy` need. In tier B it remembers the protected files instead.
+    /// Makes what the mounts of `policy` need, and remembers what they cannot protect: links, and in
+    /// tier B everything.
     pub(super) fn raise(policy: &Policy, tier: Tier) -> Guard {
         let mut guard = Guard { places: Vec::new(), watch: policy.watch.clone(), snapshot: None };
         if policy.mode != Mode::WorkspaceWrite {
@@ -60,6 +61,8 @@ impl Guard {
             Tier::Namespaces => {
                 let wanted = |p: &&PathBuf| HELD_OPEN.iter().any(|name| p.ends_with(name));
                 guard.places = policy.protect.iter().filter(wanted).filter(|p| hold(p)).cloned().collect();
+                let links: Vec<PathBuf> = policy.protect.iter().filter(|p| p.is_symlink()).cloned().collect();
+                guard.snapshot = (!links.is_empty()).then(|| Snapshot::take(&links));
             }
             Tier::Landlock => guard.snapshot = Some(Snapshot::take(&policy.protect)),
             Tier::Seatbelt | Tier::WindowsToken | Tier::None => {}

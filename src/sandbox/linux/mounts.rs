@@ -51,8 +51,8 @@ pub(super) fn build(order: &Order, sockets: &[PathBuf]) -> Result<(), Fault> {
     if let Some(layer) = put_back(order).step("cwd")? {
         layers.push(layer);
     }
-    let protect: Vec<&Path> = order.protect().collect();
-    for path in protect {
+    // Nothing can be mounted on a link; the parent compares those afterwards.
+    for path in order.protect().filter(|p| !p.is_symlink()) {
         layers.extend(layer(path, RDONLY | NOSUID | NODEV).step("protect")?);
     }
     for path in order.hide().chain(sockets.iter().map(PathBuf::as_path)) {
