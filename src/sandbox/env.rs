@@ -45,6 +45,10 @@ const CACHES: &[(&str, &str, &str)] = &[
     ("GRADLE_USER_HOME", ".gradle", "gradle"),
 ];
 
+/// Those read-only serve well as long as nothing can be fetched.
+const ONLINE_CACHES: &[(&str, &str, &str)] =
+    &[("CARGO_HOME", ".cargo", "cargo"), ("GOMODCACHE", "go/pkg/mod", "go-mod")];
+
 /// Where the environment of commands comes from.
 #[derive(Clone, Debug, Default)]
 pub struct EnvWish {
@@ -101,7 +105,11 @@ impl EnvWish {
         let home = vars.get(OsStr::new("HOME")).map(PathBuf::from);
         let writable =
             |path: &Path| policy.explain(&super::policy::real(path), Op::Write) == Verdict::Allowed;
-        for (name, usual, folder) in CACHES {
+        let online = match policy.net {
+            Net::Full => ONLINE_CACHES,
+            Net::Off => &[],
+        };
+        for (name, usual, folder) in CACHES.iter().chain(online) {
             let place = match (vars.get(OsStr::new(name)), &home) {
                 (Some(set), _) => Some(PathBuf::from(set)),
                 (None, Some(home)) => Some(home.join(usual)),

@@ -5,10 +5,12 @@
 //! through the same policy by way of [`files`].
 
 #[cfg(unix)]
+#[cfg_attr(not(target_os = "linux"), allow(dead_code))]
 mod census;
 mod denial;
 pub mod env;
 pub mod files;
+#[cfg_attr(not(target_os = "linux"), allow(dead_code))]
 mod git;
 #[cfg(target_os = "linux")]
 mod linux;
@@ -17,6 +19,7 @@ mod none;
 mod policy;
 pub mod probe;
 #[cfg(unix)]
+#[cfg_attr(not(target_os = "linux"), allow(dead_code))]
 mod process;
 mod scratch;
 mod secrets;

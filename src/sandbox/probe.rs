@@ -24,7 +24,7 @@ pub struct Report {
     /// Version of the kernel's Landlock interface; 0 if there is none.
     pub landlock_abi: i32,
     pub layers: Vec<Layer>,
-    /// Milliseconds that a command takes longer to start, median of some starts.
+    /// Milliseconds from the start to the end of a command that does nothing, median of some.
     pub start_ms: Option<f64>,
     /// What to do about a missing layer.
     pub advice: Vec<String>,
@@ -126,7 +126,7 @@ impl std::fmt::Display for Report {
             }
         }
         if let Some(ms) = self.start_ms {
-            writeln!(f, "start of a command: {ms:.1} ms")?;
+            writeln!(f, "a command that does nothing takes {ms:.1} ms")?;
         }
         for line in &self.advice {
             writeln!(f, "{line}")?;

@@ -93,12 +93,6 @@ impl Tree {
         self.over = true;
     }
 
-    /// Sends a signal to every member and says how many there are.
-    fn send(&self, signal: Signal) -> usize {
-        let scent = self.scent();
-        scent.signal(&census::everyone(), signal)
-    }
-
     fn scent(&self) -> Scent {
         let root = self.exit.is_none().then_some(self.pid);
         Scent { root, session: self.pid, tag: self.tag.clone() }
@@ -178,7 +172,7 @@ impl Running for Tree {
 
     fn signal(&self, signal: i32) {
         if let Some(signal) = Signal::from_named_raw(signal) {
-            self.send(signal);
+            self.scent().signal(&census::everyone(), signal);
         }
     }
 
@@ -186,7 +180,17 @@ impl Running for Tree {
         if self.over {
             return Ended::default();
         }
-        let found = self.send(Signal::TERM);
+        let scent = self.scent();
+        let ask = move || {
+            let all = census::everyone();
+            reap_orphans(&all);
+            scent.signal(&all, Signal::TERM)
+        };
+        let found = tokio::task::spawn_blocking(ask).await.unwrap_or(1);
+        if found == 0 && self.exit.is_some() {
+            self.over = true;
+            return Ended::default();
+        }
         let own = if self.exit.is_some() { 0 } else { self.own };
         let until = Instant::now() + grace;
         while found > 0 && Instant::now() < until {

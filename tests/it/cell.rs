@@ -1,4 +1,5 @@
 //! A project in a home folder of its own, and commands run in it under a policy.
+#![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

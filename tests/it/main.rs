@@ -16,6 +16,12 @@ mod kit;
 mod layers;
 #[cfg(target_os = "linux")]
 mod sandbox;
+#[cfg(target_os = "linux")]
+mod sandbox_process;
+#[cfg(target_os = "linux")]
+mod sandbox_reduced;
+#[cfg(target_os = "linux")]
+mod sandbox_run;
 mod server;
 mod store;
 mod tools_cell;
@@ -24,7 +30,6 @@ mod tools_files;
 mod tools_find;
 mod tools_kit;
 mod tools_patch;
-#[cfg(target_os = "linux")]
 mod tools_shell;
 mod wire;
 mod wire_client;

@@ -121,5 +121,6 @@ fn looping(path: &Path) -> FileError {
     fault(path, std::io::Error::other("too many links"))
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests;

@@ -37,7 +37,7 @@ fn read(policy: &Policy, path: &Path) -> Result<String, FileError> {
 }
 
 fn denied<T>(result: Result<T, FileError>) -> bool {
-    matches!(result, Err(FileError::Denied { .. }))
+    result.is_err_and(|e| matches!(e, FileError::Denied { .. }))
 }
 
 #[test]
@@ -137,6 +137,7 @@ fn a_swapped_link_never_widens_the_grant() {
     let (inside, outside) = (p.proj.join("sub"), p.home.join("target"));
     fs::create_dir(&outside).unwrap();
     let door = p.proj.join("door");
+    symlink(&inside, &door).unwrap();
     let stop = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {

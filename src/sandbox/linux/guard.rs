@@ -50,7 +50,8 @@ pub(super) fn with_nested(policy: &Policy, nested: &mut git::Nested) -> Policy {
 }
 
 impl Guard {
-    /// Makes what the mounts of `policy` need. In tier B it remembers the protected files instead.
+    /// Makes what the mounts of `policy` need, and remembers what they cannot protect: links, and in
+    /// tier B everything.
     pub(super) fn raise(policy: &Policy, tier: Tier) -> Guard {
         let mut guard = Guard { places: Vec::new(), watch: policy.watch.clone(), snapshot: None };
         if policy.mode != Mode::WorkspaceWrite {
@@ -60,6 +61,8 @@ impl Guard {
             Tier::Namespaces => {
                 let wanted = |p: &&PathBuf| HELD_OPEN.iter().any(|name| p.ends_with(name));
                 guard.places = policy.protect.iter().filter(wanted).filter(|p| hold(p)).cloned().collect();
+                let links: Vec<PathBuf> = policy.protect.iter().filter(|p| p.is_symlink()).cloned().collect();
+                guard.snapshot = (!links.is_empty()).then(|| Snapshot::take(&links));
             }
             Tier::Landlock => guard.snapshot = Some(Snapshot::take(&policy.protect)),
             Tier::Seatbelt | Tier::WindowsToken | Tier::None => {}
@@ -70,9 +73,9 @@ impl Guard {
     /// Undoes what must not have happened; one sentence for each.
     pub(super) fn check(&mut self) -> Vec<String> {
         let mut undone = Vec::new();
-        for path in &self.watch {
-            if fs::symlink_metadata(path).is_ok() {
-                let gone = fs::remove_file(path).or_else(|_| fs::remove_dir_all(path));
+        for path in std::mem::take(&mut self.watch) {
+            if fs::symlink_metadata(&path).is_ok() {
+                let gone = fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path));
                 let how = if gone.is_ok() { "was removed" } else { "could not be removed" };
                 undone.push(format!(
                     "{} appeared and {how}: it would make git run other programs",
@@ -87,6 +90,10 @@ impl Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
+        // Nobody waited for the command: it was cancelled, and undoing is due all the same.
+        for undone in self.check() {
+            tracing::warn!("sandbox: {undone}");
+        }
         let mut places = PLACES.lock().unwrap_or_else(PoisonError::into_inner);
         for path in &self.places {
             let count = places.get_mut(path).map(|n| {

@@ -9,6 +9,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use rustix::process::{Resource, Rlimit, Signal, setrlimit};
@@ -118,6 +119,7 @@ fn prepare(mut args: impl Iterator<Item = OsString>) -> Result<(Order, Program),
 fn namespaces(order: &Order, program: &Program) -> Result<ExitCode, Fault> {
     let parent = rustix::process::getppid();
     let (uid, gid) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
+    let sockets = mounts::sockets(order);
     let mut flags = UnshareFlags::NEWUSER
         | UnshareFlags::NEWNS
         | UnshareFlags::NEWPID
@@ -144,7 +146,7 @@ fn namespaces(order: &Order, program: &Program) -> Result<ExitCode, Fault> {
         }
         None => {
             drop(life);
-            let done = inner(order, program, &alive);
+            let done = inner(order, program, (&alive, &sockets));
             // pid 1 ends here, and with it everything in the namespace.
             init::leave(done.unwrap_or_else(|fault| {
                 say(&Word::Step(fault.step.into(), fault.errno));
@@ -155,7 +157,8 @@ fn namespaces(order: &Order, program: &Program) -> Result<ExitCode, Fault> {
 }
 
 /// pid 1 of the new namespace.
-fn inner(order: &Order, program: &Program, alive: &OwnedFd) -> Result<i32, Fault> {
+fn inner(order: &Order, program: &Program, outside: (&OwnedFd, &[PathBuf])) -> Result<i32, Fault> {
+    let (alive, sockets) = outside;
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).step("parent")?;
     // The outer half never writes: only its death makes this readable.
     let mut fds = [rustix::event::PollFd::new(alive, rustix::event::PollFlags::IN)];
@@ -163,7 +166,7 @@ fn inner(order: &Order, program: &Program, alive: &OwnedFd) -> Result<i32, Fault
     if rustix::event::poll(&mut fds, Some(&now)).step("parent")? > 0 {
         return Err(Fault { step: "parent", errno: libc::ESRCH });
     }
-    mounts::build(order)?;
+    mounts::build(order, sockets)?;
     limit_processes(order)?;
     if order.net == Net::Off {
         loopback_up().step("loopback")?;

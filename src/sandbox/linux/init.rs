@@ -160,9 +160,14 @@ fn ignore_signals() {
 
 /// The command starts with the signals a shell would give it.
 pub(super) fn default_signals() {
+    // Not through libc, which keeps two signals to itself: what the parent ignored of them stays so.
+    const DEFAULT: [u64; 4] = [0; 4];
     for signal in 1..=64 {
-        // SAFETY: SIG_DFL is no handler; numbers that cannot be set are refused, which is fine.
-        unsafe { libc::signal(signal, libc::SIG_DFL) };
+        // SAFETY: all zeroes is the kernel's structure for SIG_DFL, at least as long as it is; eight
+        // bytes of mask. What cannot be set (SIGKILL) is refused.
+        unsafe {
+            libc::syscall(libc::SYS_rt_sigaction, signal, DEFAULT.as_ptr(), std::ptr::null::<u8>(), 8usize)
+        };
     }
     // SAFETY: the set is initialised by sigemptyset before it is read.
     unsafe {

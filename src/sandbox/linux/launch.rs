@@ -13,6 +13,7 @@ use async_trait::async_trait;
 use rustix::fs::{MemfdFlags, SealFlags};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::net::unix::pipe;
+use tokio::task::JoinHandle;
 
 use super::guard::Guard;
 use super::order::{Order, VERB, Word};
@@ -28,7 +29,9 @@ const TAMPERED: i32 = 125;
 pub(super) struct Held {
     tree: Tree,
     status: BufReader<pipe::Receiver>,
-    guard: Guard,
+    guard: Option<Guard>,
+    /// The check after the end; it goes on when nobody waits any more.
+    checking: Option<JoinHandle<Vec<String>>>,
     heard: Vec<u8>,
     exit: Option<Exit>,
     left: usize,
@@ -67,7 +70,8 @@ pub(super) async fn start(
     let mut held = Held {
         tree,
         status: BufReader::new(status),
-        guard,
+        guard: Some(guard),
+        checking: None,
         heard: Vec::new(),
         exit: None,
         left: 0,
@@ -90,6 +94,16 @@ impl Held {
         let mut line = String::new();
         self.status.read_line(&mut line).await.ok()?;
         Word::parse(&line)
+    }
+
+    async fn check(&mut self) -> Vec<String> {
+        if let Some(mut guard) = self.guard.take() {
+            self.checking = Some(tokio::task::spawn_blocking(move || guard.check()));
+        }
+        match &mut self.checking {
+            Some(check) => check.await.unwrap_or_default(),
+            None => Vec::new(),
+        }
     }
 
     /// What the helper said last. The writers are gone, so this does not wait.
@@ -136,7 +150,7 @@ impl Running for Held {
             Some(_) | None => (outer, 0),
         };
         self.left = left;
-        let undone = self.guard.check();
+        let undone = self.check().await;
         self.notice = undone.iter().flat_map(|line| format!("[sandbox] {line}\n").into_bytes()).collect();
         let exit = if undone.is_empty() { exit } else { Exit::Code(TAMPERED) };
         self.exit = Some(exit);

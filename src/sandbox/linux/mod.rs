@@ -15,7 +15,7 @@ mod snapshot;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
@@ -30,7 +30,7 @@ use order::Order;
 pub struct Linux {
     image: PathBuf,
     tier: OnceLock<Tier>,
-    nested: Mutex<git::Nested>,
+    nested: Arc<Mutex<git::Nested>>,
 }
 
 impl Default for Linux {
@@ -43,7 +43,7 @@ impl Default for Linux {
 impl Linux {
     /// With another image of tack as helper; for tests, whose own image is not tack.
     pub fn with_image(image: impl Into<PathBuf>) -> Linux {
-        Linux { image: image.into(), tier: OnceLock::new(), nested: Mutex::default() }
+        Linux { image: image.into(), tier: OnceLock::new(), nested: Arc::default() }
     }
 
     /// Holds one tier whatever the machine could do. For tests and checks.

@@ -8,6 +8,7 @@
 use std::fs;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
@@ -40,7 +41,7 @@ struct Layer {
 }
 
 /// Builds the view and changes into it.
-pub(super) fn build(order: &Order) -> Result<(), Fault> {
+pub(super) fn build(order: &Order, sockets: &[PathBuf]) -> Result<(), Fault> {
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     rustix::mount::mount_change("/", private).step("propagation")?;
     let mut layers = Vec::new();
@@ -50,15 +51,15 @@ pub(super) fn build(order: &Order) -> Result<(), Fault> {
     if let Some(layer) = put_back(order).step("cwd")? {
         layers.push(layer);
     }
-    let protect: Vec<&Path> = order.protect().collect();
-    for path in protect {
+    // Nothing can be mounted on a link; the parent compares those afterwards.
+    for path in order.protect().filter(|p| !p.is_symlink()) {
         layers.extend(layer(path, RDONLY | NOSUID | NODEV).step("protect")?);
     }
-    for path in order.hide() {
+    for path in order.hide().chain(sockets.iter().map(PathBuf::as_path)) {
         layers.extend(cover(path).step("hide")?);
     }
     layers.extend(run_kept(order).step("run")?);
-    let tmp = order.tmp().map(|path| clone(path)).transpose().step("tmp")?;
+    let tmp = order.tmp().map(clone).transpose().step("tmp")?;
     let devices = devices().step("dev")?;
     set(CWD.as_raw_fd(), c"/", RDONLY | NOSUID).step("read-only")?;
     fresh(tmp, devices)?;
@@ -147,6 +148,25 @@ fn put_back(order: &Order) -> io::Result<Option<Layer>> {
         return Ok(None);
     }
     layer(cwd, RDONLY | NOSUID | NODEV)
+}
+
+/// Named sockets that programs of the machine hold now. A read-only mount does not keep anybody from
+/// connecting, and Landlock only from version 9 on; so they are covered like hidden files. Those
+/// below the private folders are out of sight anyway. To be read before leaving the network.
+pub(super) fn sockets(order: &Order) -> Vec<PathBuf> {
+    let table = fs::read("/proc/net/unix").unwrap_or_default();
+    let names = table.split(|b| *b == b'\n').filter_map(|line| {
+        let start = line.iter().position(|b| *b == b'/')?;
+        Some(PathBuf::from(std::ffi::OsStr::from_bytes(&line[start..])))
+    });
+    let in_sight = |path: &PathBuf| {
+        let private = ["/tmp", "/run", "/dev"].iter().any(|dir| path.starts_with(dir));
+        !private || order.write().any(|root| path.starts_with(root))
+    };
+    let mut found: Vec<PathBuf> = names.filter(in_sight).filter_map(|p| p.canonicalize().ok()).collect();
+    found.sort();
+    found.dedup();
+    found
 }
 
 fn run_kept(order: &Order) -> io::Result<Vec<Layer>> {

@@ -80,7 +80,7 @@ const REFUSED: &[i64] = &[
 ];
 
 /// Put characters into, or take over, a terminal.
-const TERMINAL: &[u64] = &[c::TIOCSTI as u64, c::TIOCLINUX as u64, c::TIOCSETD as u64];
+const TERMINAL: &[u64] = &[c::TIOCSTI, c::TIOCLINUX, c::TIOCSETD];
 
 /// The old way to raw packets, see packet(7).
 const SOCK_PACKET: c::c_int = 10;

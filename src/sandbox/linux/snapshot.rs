@@ -1,4 +1,4 @@
-//! Tier B cannot keep a command from the protected files, so they are compared and put back.
+//! What no mount protects (in tier B everything, else links) is compared and put back.
 //!
 //! Small files are remembered whole. git's objects never change once written, so of them only the
 //! names are: a lost one is reported, as it cannot be brought back.

@@ -191,6 +191,9 @@ impl Wish {
                 protect.extend(repos.into_iter().flat_map(|r| r.dirs.into_iter().chain([r.entry])));
             }
         }
+        // A link is protected, and what it leads to.
+        let targets: Vec<PathBuf> = protect.iter().map(|p| real(p)).collect();
+        protect.extend(targets);
         protect.retain(|p| roots.iter().any(|root| p.starts_with(root)));
         (protect, watch)
     }
@@ -322,3 +325,6 @@ pub(super) fn real(path: &Path) -> PathBuf {
     }
     path.to_path_buf()
 }
+
+#[cfg(test)]
+mod tests;
