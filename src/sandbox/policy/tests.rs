@@ -1,3 +1,5 @@
+//! Tests of policies: what is allowed, in tables.
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
