@@ -113,7 +113,14 @@ async fn results_are_told_as_the_client_tells_them() {
         ("ok", ran("hello", 0)),
         ("exit 2", ran("oops", 2)),
         ("nothing", ran("", 0)),
-        ("long", Outcome { cut: Some(cut), ..ran("HEAD…TAIL", 0) }),
+        (
+            "long",
+            Outcome {
+                cut: Some(cut),
+                data: json!({"pid": 7, "timeout": 30000, "notes": ["[1 process was left behind]"]}),
+                ..ran("HEAD…TAIL\n[1 process was left behind]", 0)
+            },
+        ),
         ("too slow", Outcome { state: State::TimedOut, took: 30000, ..ran("so far", 124) }),
         ("refused", Outcome::refused("writing to /etc is not allowed here; --add-dir /etc would allow it")),
         ("stopped", Outcome::interrupted("so far")),
