@@ -150,7 +150,7 @@ impl Agent {
             _ => None,
         });
         self.scene = last.clone().unwrap_or_default();
-        self.answer_open_calls().await?;
+        self.answer_open_calls(calls::Missed::Unknown).await?;
         self.note_switch().await;
         let (now, warnings) = scene::gather(&scene::Given {
             policy: &self.policy,
