@@ -90,6 +90,8 @@ pub struct Agent {
     cost: Option<f64>,
     /// The model was found to take no images.
     drop_images: bool,
+    /// The server was found to want no reasoning back.
+    drop_thinking: bool,
     /// The person was told that the session is not recorded.
     told_unrecorded: bool,
     /// The person and the model were told what the sandbox does not hold.
@@ -130,6 +132,7 @@ impl Agent {
             newest: items.iter().map(|item| item.id).max().unwrap_or(ItemId(0)),
             items,
             drop_images: false,
+            drop_thinking: false,
             told_unrecorded: false,
             told_reduced: false,
             pending_guard: None,
