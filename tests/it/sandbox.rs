@@ -98,6 +98,11 @@ fn hidden_files_are_neither_read_nor_listed() {
     refused(&cell, "grep password ../.netrc");
     refused_to_root(&cell, "grep . /etc/shadow");
     refused(&cell, "chmod 700 ../.ssh && ls ../.ssh | grep .");
+    let wide = Cell::with(FULL, |wish| wish.add_dirs.extend(wish.home.clone()));
+    assert!(wide.sh("echo x > ../added").ok());
+    for script in ["cat ../.ssh/id", "mv ../.ssh ../s", "echo x > ../.ssh/new", "ls ../.ssh"] {
+        assert!(!wide.sh(script).ok(), "{script}");
+    }
     let hint = cell.sh("cat ../.ssh/id").hint.unwrap();
     assert!(hint.contains(".ssh/id") && hint.contains("reveal"), "{hint}");
 }
