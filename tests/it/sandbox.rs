@@ -1,5 +1,5 @@
 //! Attempts to get out of tier A, each with a control run that shows the attempt works outside.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 use std::fs;
 
@@ -543,4 +543,20 @@ fn rewish(cell: &Cell) -> tack::sandbox::Policy {
         ..tack::sandbox::Wish::new(Mode::WorkspaceWrite, &cell.proj)
     };
     wish.settle().unwrap().policy
+}
+
+#[test]
+fn a_32_bit_entry_is_killed() {
+    if !holds(FULL) || !cfg!(target_arch = "x86_64") {
+        return;
+    }
+    let cell = Cell::new(FULL);
+    let code = "int main(void) { int r; __asm__ volatile(\"int $0x80\" : \"=a\"(r) : \"a\"(20)); return r < 0 ? 9 : 0; }";
+    fs::write(cell.proj.join("e.c"), code).unwrap();
+    assert!(cell.sh("cc e.c -o e").ok());
+    if !cell.control("./e").ok() {
+        eprintln!("SKIPPED: this kernel has no 32-bit entry");
+        return;
+    }
+    assert_eq!(cell.sh("exec ./e").exit, Exit::Signal(libc::SIGSYS));
 }
