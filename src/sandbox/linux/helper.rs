@@ -190,6 +190,8 @@ fn reduced(order: &Order, program: &Program) -> Result<ExitCode, Fault> {
 /// For the command's own process in tier B.
 pub(super) fn confine_reduced(order: &Order) -> Result<(), Fault> {
     rustix::thread::set_no_new_privs(true).step("no-new-privs")?;
+    // Root keeps what it needs for files of others in the project; ordinary users have nothing to lose.
+    limit_capabilities(&FOR_FILES);
     landlock::confine_reduced(order).step("landlock")
 }
 
@@ -226,17 +228,25 @@ fn loopback_up() -> io::Result<()> {
     if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
+/// CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER and CAP_FSETID, see capabilities(7).
+const FOR_FILES: [i32; 4] = [0, 1, 3, 4];
+
+/// What a program started from here on can have at most, whoever owns it.
+fn limit_capabilities(kept: &[i32]) {
+    for capability in (0..64).filter(|c| !kept.contains(c)) {
+        // SAFETY: numbers only. Fails for those the kernel does not know, and for ordinary users.
+        if unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) } < 0 {
+            break;
+        }
+    }
+}
+
 /// No capability is left, and none can come back: uid 0 means nothing to the kernel from here on.
 fn drop_privileges() -> io::Result<()> {
     use rustix::thread::{CapabilitiesSecureBits as Bits, CapabilitySet, CapabilitySets};
     rustix::thread::set_no_new_privs(true)?;
     rustix::thread::clear_ambient_capability_set()?;
-    for capability in 0..64 {
-        // SAFETY: numbers only. EINVAL marks the first one the kernel does not know.
-        if unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) } < 0 {
-            break;
-        }
-    }
+    limit_capabilities(&[]);
     let locked = Bits::NO_ROOT
         | Bits::NO_ROOT_LOCKED
         | Bits::NO_SETUID_FIXUP
