@@ -1,6 +1,7 @@
 //! Attempts to get out of tier A, each with a control run that shows the attempt works outside.
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
+use std::fmt::Write;
 use std::fs;
 
 use tack::sandbox::{Exit, GitAccess, Mode, Net, Tier};
@@ -183,21 +184,13 @@ fn dangerous_system_calls_are_refused() {
         return;
     }
     let cell = Cell::new(FULL);
-    let call = |args: &str| {
-        let code = format!(
-            "import ctypes,sys; l=ctypes.CDLL(None,use_errno=True); r=l.syscall({args}); print(ctypes.get_errno() if r < 0 else 0)"
-        );
-        (cell.python(&code).text.trim().to_owned(), cell.control(&python(&code)).text.trim().to_owned())
-    };
-    for (name, args, errno) in [
+    let calls = [
         ("ptrace traceme", "101, 0, 0, 0, 0", libc::EPERM),
         ("io_uring_setup", "425, 1, None", libc::EPERM),
         ("bpf", "321, 0, None, 0", libc::EPERM),
         ("userfaultfd", "323, 0", libc::EPERM),
         ("perf_event_open", "298, None, 0, -1, -1, 0", libc::EPERM),
         ("keyctl", "250, 0, -3, 0", libc::EPERM),
-        ("unshare user", "272, 0x10000000", libc::EPERM),
-        ("unshare mount", "272, 0x20000", libc::EPERM),
         ("setns", "308, 0, 0", libc::EPERM),
         ("mount", "165, None, b'/nowhere', b'tmpfs', 0, None", libc::EPERM),
         ("umount", "166, b'/nowhere', 2", libc::EPERM),
@@ -210,11 +203,24 @@ fn dangerous_system_calls_are_refused() {
         ("clone newuser", "56, 0x10000200, None, None, None, 0", libc::EPERM),
         ("x32 getpid", "0x40000027", libc::ENOSYS),
         ("tiocsti", "16, -1, 0x5412, b'x'", libc::EPERM),
-    ] {
-        let (inside, outside) = call(args);
+        // Last, as outside they succeed and change what the process may do.
+        ("unshare mount", "272, 0x20000", libc::EPERM),
+        ("unshare user", "272, 0x10000000", libc::EPERM),
+    ];
+    let mut code = String::from("import ctypes; l = ctypes.CDLL(None, use_errno=True)\n");
+    for (_, args, _) in &calls {
+        writeln!(code, "print(ctypes.get_errno() if l.syscall({args}) < 0 else 0)").unwrap();
+    }
+    let (inside, outside) = (cell.python(&code).text, cell.control(&python(&code)).text);
+    assert_eq!(
+        (inside.lines().count(), outside.lines().count()),
+        (calls.len(), calls.len()),
+        "{inside}{outside}"
+    );
+    for ((name, _, errno), (inside, outside)) in calls.iter().zip(inside.lines().zip(outside.lines())) {
         assert_eq!(inside, errno.to_string(), "{name}");
         // x32 may be missing from the kernel altogether, and much is refused to ordinary users.
-        if name != "x32 getpid" && rustix::process::getuid().is_root() {
+        if *name != "x32 getpid" && rustix::process::getuid().is_root() {
             assert_ne!(outside, inside, "{name} is refused outside too, so the test shows nothing");
         }
     }

@@ -109,8 +109,7 @@ fn prepare(mut args: impl Iterator<Item = OsString>) -> Result<(Order, Program),
     setrlimit(Resource::Core, none).step("limits")?;
     let _ = setrlimit(Resource::Nice, none);
     if let Some(bytes) = order.limits.address_space {
-        let most = Rlimit { current: Some(bytes), maximum: Some(bytes) };
-        setrlimit(Resource::As, most).step("limits")?;
+        limit(Resource::As, bytes).step("limits")?;
     }
     Ok((order, Program { name, args }))
 }
@@ -199,12 +198,17 @@ pub(super) fn confine_reduced(order: &Order) -> Result<(), Fault> {
 /// user is. Before, the file is the whole machine's, and must not be touched.
 fn limit_processes(order: &Order) -> Result<(), Fault> {
     let most = order.limits.processes.max(301);
-    let limit = Rlimit { current: Some(most), maximum: Some(most) };
-    setrlimit(Resource::Nproc, limit).step("limits")?;
+    limit(Resource::Nproc, most).step("limits")?;
     if kernel() >= (6, 14) {
         fs::write("/proc/sys/kernel/pid_max", most.to_string()).step("limits")?;
     }
     mounts::seal_proc()
+}
+
+/// Never above what the user has: raising that is not ours.
+fn limit(resource: Resource, most: u64) -> io::Result<()> {
+    let most = rustix::process::getrlimit(resource).maximum.map_or(most, |hard| hard.min(most));
+    Ok(setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })?)
 }
 
 fn kernel() -> (u32, u32) {
