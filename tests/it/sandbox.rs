@@ -371,6 +371,10 @@ fn a_commit_needs_the_grant_and_leaves_hooks_alone() {
     ] {
         assert!(!open.sh(script).ok(), "{script}");
     }
+    // G09: what needs an editor fails at once and says so.
+    let ran = open.sh("git commit --allow-empty; git log; git rebase -i --root; read x; echo got:$x; git log --oneline | wc -l");
+    assert!(ran.text.contains("no editor is available") && ran.text.ends_with("got:\n1\n"), "{}", ran.text);
+    assert!(open.sh("git rebase --abort; git status").ok());
     let ran = open.sh("git checkout -q -b b && git tag t && git stash list && git gc -q && git branch");
     assert!(ran.ok(), "{ran:?}");
     for name in ["commondir", "config.worktree"] {
