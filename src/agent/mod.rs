@@ -1,7 +1,7 @@
 //! The agent: one session, and the loop that works in it.
 //!
 //! Owns the items and everything that acts on them. A frontend gives it prompts, hears [`Event`]s
-//! and may pull the [`Stopper`]; nothing else goes in or out. The loop is in [`turn`] and reads from
+//! and may pull the [`Stopper`]; nothing else goes in or out. The loop is in `turn` and reads from
 //! top to bottom; this module holds what it works on.
 
 mod calls;
