@@ -89,6 +89,28 @@ fn the_guarded_names_are_read_only_and_cannot_be_swapped() {
 }
 
 #[test]
+fn devices_work_but_stay_as_they_are() {
+    if !holds(FULL) {
+        return;
+    }
+    let cell = Cell::new(FULL);
+    // To the mode they have: where it works nothing changes.
+    for script in [
+        "chmod 666 /dev/null",
+        "chmod 666 /dev/full",
+        "touch -r /dev/null /dev/null",
+        "python3 -c 'import os; os.fchmod(0, 0o666)'",
+    ] {
+        refused_to_root(&cell, script);
+    }
+    if rustix::process::getuid().is_root() {
+        assert!(!cell.sh("chmod 666 /etc/shadow || chmod 666 /proc/keys").ok(), "what covers is a device");
+    }
+    let ran = cell.sh("echo x > /dev/null && cat /dev/null && head -c 2 /dev/zero | wc -c && cat");
+    assert_eq!((ran.ok(), ran.text.trim()), (true, "2"));
+}
+
+#[test]
 fn hidden_files_are_neither_read_nor_listed() {
     if !holds(FULL) {
         return;
