@@ -4,7 +4,7 @@ use tack::model::{Action, State};
 use tack::sandbox::{EnvWish, Linux, Mode, Scratch, Tier, Wish};
 
 use crate::cell::{TACK, block_on, holds};
-use crate::tools_kit::{Bench, edit, read, write};
+use crate::tools_kit::{Bench, edit, eventually, read, write};
 
 fn background(command: &str) -> Action {
     Action::Shell { command: command.into(), timeout: None, background: true, cwd: None, about: None }
@@ -112,10 +112,8 @@ fn a_server_in_the_background_answers_the_next_command() {
         let serve = "echo hello > index.html; exec python3 -u -m http.server --bind 127.0.0.1 8765";
         let job = bench.run(&background(serve)).await;
         assert_eq!(job.state, State::Ok, "{}", job.text);
-        bench.job_says("job1", "Serving").await;
         let ask = "exec 3<>/dev/tcp/127.0.0.1/8765; printf 'GET / HTTP/1.0\\r\\n\\r\\n' >&3; cat <&3";
-        let asked = bench.shell(ask).await;
-        assert!(asked.text.ends_with("hello\n"), "{}", asked.text);
+        eventually(async || bench.shell(ask).await.text.ends_with("hello\n")).await;
         // The same loopback, and still nothing else.
         let host = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let port = host.local_addr().unwrap().port();
