@@ -5,6 +5,7 @@
 #[cfg(target_os = "linux")]
 mod cell;
 mod config;
+mod demo;
 mod deps;
 mod exec;
 mod exec_stop;
