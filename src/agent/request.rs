@@ -41,10 +41,13 @@ impl Agent {
                     }
                     return Ok(Err(self.fail(message).await));
                 }
-                Failure::NoImages(message)
-                | Failure::NoTools(message)
-                | Failure::Setup(message)
-                | Failure::Limited { message, .. } => return Ok(Err(self.fail(message).await)),
+                Failure::NoTools(message) => {
+                    let other = "; a harness whose calls are text needs no tools: --harness mini-swe-agent";
+                    return Ok(Err(self.fail(format!("{message}{other}")).await));
+                }
+                Failure::NoImages(message) | Failure::Setup(message) | Failure::Limited { message, .. } => {
+                    return Ok(Err(self.fail(message).await));
+                }
             }
         }
     }

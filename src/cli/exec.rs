@@ -112,10 +112,10 @@ fn read_prompt(prompt: Option<&str>, flags: &SessionFlags) -> Result<String, Cli
     let usage = |error: anyhow::Error| CliError::usage(format!("{error:#}"));
     match prompt {
         None | Some("-") if flags.no_stdin => {
-            Err(CliError::usage("no prompt, and --no-stdin forbids to read one"))
+            Err(CliError::usage("no prompt, and --no-stdin forbids to read one; give it as an argument"))
         }
         None | Some("-") => stdin::prompt().map_err(usage),
-        Some("") => Err(CliError::usage("the prompt is empty")),
+        Some("") => Err(CliError::usage("the prompt is empty; say what is to be done")),
         Some(prompt) if flags.no_stdin => Ok(prompt.to_owned()),
         Some(prompt) => match stdin::beside_prompt().map_err(usage)? {
             Some(more) => Ok(stdin::join(prompt, &more)),
@@ -266,8 +266,11 @@ fn images(flags: &[String], ready: &Ready) -> Result<Vec<Image>, CliError> {
 fn image(path: &Path, ready: &Ready) -> Result<Image, CliError> {
     let trouble = |what: String| CliError::usage(format!("image {}: {what}", path.display()));
     let about = path.metadata().map_err(|error| trouble(error.to_string()))?;
-    if !about.is_file() || about.len() > IMAGE_BYTES {
-        return Err(trouble(format!("not a file of at most {} MB", IMAGE_BYTES >> 20)));
+    if !about.is_file() {
+        return Err(trouble("not a file".to_owned()));
+    }
+    if about.len() > IMAGE_BYTES {
+        return Err(trouble(format!("larger than the {} MB that can be sent", IMAGE_BYTES >> 20)));
     }
     let bytes = std::fs::read(path).map_err(|error| trouble(error.to_string()))?;
     let mime = crate::tools::image_type(&bytes)

@@ -25,7 +25,7 @@ pub fn prompt() -> Result<String> {
     }
     let text = collect(&reader(), Vec::new())?;
     if text.trim().is_empty() {
-        bail!("no prompt: standard input is empty");
+        bail!("no prompt: standard input is empty; give the prompt as an argument, or pipe it in");
     }
     Ok(text)
 }

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod bad;
+mod bad_server;
 #[cfg(target_os = "linux")]
 mod cell;
 mod config;
