@@ -29,6 +29,10 @@ impl CliError {
         Self { message: message.into(), hint: None, code: FAILED }
     }
 
+    pub(super) fn unwritten(error: &dyn std::fmt::Display) -> Self {
+        Self::failed(format!("the output cannot be written: {error}"))
+    }
+
     pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
@@ -50,6 +54,10 @@ impl From<anyhow::Error> for CliError {
             .any(|cause| cause.kind() == std::io::ErrorKind::BrokenPipe);
         if closed {
             return Self { message: String::new(), hint: None, code: 141 };
+        }
+        // Bare ones come from writing; whoever reads says what.
+        if error.is::<std::io::Error>() {
+            return Self::unwritten(&error);
         }
         Self::failed(format!("{error:#}"))
     }
@@ -94,7 +102,7 @@ pub(super) fn usage(error: &clap::Error, known: &clap::Command) -> i32 {
     if !error.use_stderr() {
         return match error.print() {
             Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => 141,
-            Err(_) => FAILED,
+            Err(error) => report(&CliError::unwritten(&error)),
             Ok(()) => 0,
         };
     }
@@ -131,6 +139,9 @@ fn advice(error: &clap::Error, known: &clap::Command) -> String {
         }
         ErrorKind::UnknownArgument if !wrong.starts_with('-') => {
             "a prompt of several words goes in quotes; tack --help lists the commands".to_owned()
+        }
+        ErrorKind::InvalidUtf8 => {
+            "only names of folders and files may hold other bytes than UTF-8".to_owned()
         }
         ErrorKind::InvalidSubcommand => match text(ContextKind::SuggestedSubcommand) {
             Some(near) => format!("did you mean {near}?"),

@@ -100,12 +100,26 @@ fn start(
     if exec.output_schema.is_some() {
         return Err(CliError::usage("--output-schema is not built yet"));
     }
+    if let Some(path) = &exec.output_last_message {
+        writable(path)?;
+    }
     let stopper = Stopper::default();
     // Settings first: who has none should not have to type a prompt to learn it.
     let ready = setup::base(flags)?.ready(flags, which, stopper)?;
     let text = read_prompt(prompt, flags)?;
     let images = images(&flags.image, &ready)?;
     run_ready(ready, Said { text, images }, flags.timeout, &output(exec))
+}
+
+/// Says before the work, not after it, that there is no place for the last message.
+fn writable(path: &Path) -> Result<(), CliError> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let what = match (path.is_dir(), folder.is_dir()) {
+        (true, _) => "is a folder",
+        (false, false) => "is in no folder that exists",
+        (false, true) => return Ok(()),
+    };
+    Err(CliError::usage(format!("{} {what}", path.display())).hint("name another file with -o"))
 }
 
 fn read_prompt(prompt: Option<&str>, flags: &SessionFlags) -> Result<String, CliError> {
@@ -192,7 +206,7 @@ pub(super) fn run_ready(
     let ended = ended.flatten().unwrap_or(end);
     let code = exec::exit_code(Some(&ended), stopper.why());
     if let Some(Why::OutputFailed(error)) = stopper.why() {
-        return Err(CliError::failed(format!("the output cannot be written: {error}")));
+        return Err(CliError::unwritten(error));
     }
     Ok(code)
 }

@@ -213,14 +213,15 @@ impl Base {
         Ok((settled.policy, settled.notices, scratch))
     }
 
+    /// In the cache folder; where that cannot be written, among the system's temporary files.
     fn scratch(&self) -> Result<Scratch, CliError> {
-        let base = match &self.dirs.cache {
-            Some(cache) => cache.join("tmp"),
-            None => std::env::temp_dir().join("tack"),
+        let made = match &self.dirs.cache {
+            Some(cache) => Scratch::make(&cache.join("tmp")).or_else(|_| Scratch::make_in_temp()),
+            None => Scratch::make_in_temp(),
         };
-        Scratch::make(&base).map_err(|error| {
+        made.map_err(|error| {
             CliError::failed(format!("no private folder for temporary files: {error}"))
-                .hint("make room or set TMPDIR or XDG_CACHE_HOME to a folder that can be written")
+                .hint("make room, or set TMPDIR or XDG_CACHE_HOME to a folder that can be written")
         })
     }
 

@@ -1,7 +1,7 @@
 //! Bad input, on the command line and in the configuration: one sentence that says what to do.
 
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use serde_json::json;
 
@@ -197,7 +197,7 @@ const NOBODY: u32 = 65534;
 
 impl Somebody {
     pub fn new() -> Option<Self> {
-        let root = std::process::id() != 0 && rustix::process::geteuid().is_root();
+        let root = rustix::process::geteuid().is_root();
         let able = Command::new("setpriv").arg("--version").output().is_ok_and(|out| out.status.success());
         (root && able).then_some(Self)
     }
@@ -209,24 +209,25 @@ impl Somebody {
     }
 
     pub fn run(&self, tack: &Tack, args: &[&str]) -> Ran {
-        let theirs = tack.command(args);
-        let mut command = Command::new("setpriv");
+        finish(self.command(tack, args).spawn().unwrap(), None)
+    }
+
+    pub fn command(&self, tack: &Tack, args: &[&str]) -> Command {
         // The binary may lie in a folder that only root may enter.
         let copy = tack.dir.path().join("tack");
         if !copy.exists() {
             std::fs::copy(env!("CARGO_BIN_EXE_tack"), &copy).unwrap();
         }
+        let mut command = Command::new("setpriv");
         command
             .args([&format!("--reuid={NOBODY}"), "--clear-groups", "--inh-caps=-all"])
             .arg(&copy)
             .args(args);
         command.env_clear();
-        for (name, value) in theirs.get_envs() {
+        for (name, value) in tack.command(args).get_envs() {
             command.env(name, value.unwrap());
         }
-        command.current_dir(tack.work());
-        command.stdin(std::process::Stdio::null());
-        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
-        finish(command.spawn().unwrap(), None)
+        command.current_dir(tack.work()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
     }
 }
