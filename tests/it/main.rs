@@ -4,7 +4,9 @@
 
 mod bad;
 mod bad_place;
+mod bad_secret;
 mod bad_server;
+mod bad_session;
 mod bad_words;
 #[cfg(target_os = "linux")]
 mod cell;
