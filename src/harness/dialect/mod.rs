@@ -10,8 +10,8 @@ pub(crate) mod words;
 
 use crate::model::{Action, CallId, ItemId, Part, Reply, ToolCall};
 
-use super::kit::Kit;
 use super::bind;
+use super::kit::Kit;
 use super::manifest::{DialectKind, Empty, Ends, Need, Salvage};
 use super::{Verdict, View};
 

@@ -111,7 +111,9 @@ fn as_call(value: &Value) -> Option<(String, Value)> {
     if let Some(inner) = fields.get("function").filter(|inner| inner.is_object()) {
         return as_call(inner);
     }
-    let name = ["name", "tool", "tool_name", "function"].iter().find_map(|key| fields.get(*key)?.as_str())?;
+    let name = ["name", "tool", "tool_name", "function", "type"]
+        .iter()
+        .find_map(|key| fields.get(*key)?.as_str())?;
     let args =
         ["arguments", "parameters", "args", "input", "tool_input"].iter().find_map(|key| fields.get(*key))?;
     // A tool's definition looks much like a call of it.
@@ -310,8 +312,11 @@ fn shell(kit: &Kit, body: &str) -> Option<Raw> {
     (body.trim() == body[span.0..span.1].trim()).then(|| Raw::Calls(vec![(name, Value::Object(args))], *span))
 }
 
-/// The first call of an offered tool in the text. Tags of a call without one cannot be read.
+/// The first call of an offered tool in the text. What begins like one and is none, or the tags of
+/// a call alone, cannot be read.
 fn within(kit: &Kit, body: &str) -> Option<Raw> {
+    let mut broken =
+        ["<tools>", "<tool_call", "<function", "<tool>"].iter().any(|tag| body.trim_start().starts_with(tag));
     for (at, _) in body.match_indices('{').take(PLACES) {
         let text = mend::mended(&body[at..]);
         let mut values = serde_json::Deserializer::from_str(&text).into_iter::<Value>();
@@ -324,11 +329,16 @@ fn within(kit: &Kit, body: &str) -> Option<Raw> {
                 }
             }
             Some(Err(e)) if e.is_eof() && begins_like_a_call(&text) => return Some(Raw::CutOff),
-            Some(Err(_)) | None => {}
+            Some(Err(_)) => broken |= kit.tools.names().any(|name| begins_with_name(&text, name)),
+            None => {}
         }
     }
-    let tags = ["<tools>", "<tool_call", "<function", "<tool>"];
-    tags.iter().any(|tag| body.trim_start().starts_with(tag)).then_some(Raw::Unreadable)
+    broken.then_some(Raw::Unreadable)
+}
+
+fn begins_with_name(text: &str, name: &str) -> bool {
+    let rest = text.trim_start_matches(['{', ' ', '\n', '\t']).strip_prefix("\"name\":");
+    rest.is_some_and(|rest| rest.trim_start().trim_start_matches('"').starts_with(name))
 }
 
 /// Where the fence, tag or bracket that leads to the end of this text begins.
