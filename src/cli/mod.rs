@@ -1,6 +1,6 @@
 //! The command line: what can be called and with which flags. One file per subcommand.
 //!
-//! Everything here ends in an exit code; [`error`] is the one place where an error becomes words.
+//! Everything here ends in an exit code; `error` is the one place where an error becomes words.
 
 mod args;
 mod demo;

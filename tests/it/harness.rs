@@ -277,7 +277,7 @@ fn sayings() {
         Saying::RepeatStop { times: 5 },
         Saying::StepsLeft { left: 2 },
         Saying::Compact,
-        Saying::SummaryBack { summary: "Much was done." },
+        Saying::SummaryBack { summary: "Much was done.", request: "Mend it." },
         Saying::ImageLeftOut,
         Saying::Unattended,
         Saying::JobEnded { id: "j1", command: "make", exit: Some(2), tail: "No rule" },
@@ -289,6 +289,8 @@ fn sayings() {
         all("mini-swe-agent")
     ));
     assert!(
-        harness("qwen-code").say(&Saying::SummaryBack { summary: "x" }).starts_with("<state_snapshot>\nx")
+        harness("qwen-code")
+            .say(&Saying::SummaryBack { summary: "x", request: "Mend it." })
+            .starts_with("<state_snapshot>\nx")
     );
 }

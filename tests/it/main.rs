@@ -11,6 +11,7 @@ mod bad_words;
 #[cfg(target_os = "linux")]
 mod cell;
 mod config;
+mod demo;
 mod deps;
 mod exec;
 mod exec_stop;
