@@ -213,8 +213,13 @@ impl Base {
             ..Wish::new(mode, &self.cwd)
         };
         let settled = wish.settle().map_err(|error| {
-            CliError::usage(error.to_string())
-                .hint("--cd, --add-dir and writable_roots name folders that exist")
+            let said = CliError::usage(error.to_string());
+            match error {
+                PolicyError::Folder { .. } | PolicyError::NotFolder(_) => {
+                    said.hint("--cd, --add-dir and writable_roots name folders that exist")
+                }
+                PolicyError::Hidden { .. } | PolicyError::Root => said,
+            }
         })?;
         Ok((settled.policy, settled.notices, scratch))
     }
