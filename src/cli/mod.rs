@@ -1,6 +1,6 @@
 //! The command line: what can be called and with which flags. One file per subcommand.
 //!
-//! Everything here ends in an exit code; [`error`] is the one place where an error becomes words.
+//! Everything here ends in an exit code; `error` is the one place where an error becomes words.
 
 mod args;
 mod demo;
@@ -13,7 +13,7 @@ mod setup;
 
 use std::ffi::OsString;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use args::{ExecFlags, SessionFlags};
 use error::CliError;
@@ -90,7 +90,7 @@ struct Later {
 pub fn main(args: impl IntoIterator<Item = OsString>) -> i32 {
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
-        Err(error) => return error::usage(&error),
+        Err(error) => return error::usage(&error, &Cli::command()),
     };
     match dispatch(cli) {
         Ok(code) => code,

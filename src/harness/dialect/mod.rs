@@ -67,6 +67,16 @@ pub(super) fn text_of(reply: &Reply) -> String {
     texts.collect()
 }
 
+/// Reasoning that the server left in the text is not looked at.
+fn after_thinking(text: &str) -> usize {
+    let lead = text.len() - text.trim_start().len();
+    let closes = "</think>";
+    match text[lead..].starts_with("<think>").then(|| text.find(closes)).flatten() {
+        Some(at) => at + closes.len(),
+        None => lead,
+    }
+}
+
 /// A call that was found in the text.
 struct Loose {
     name: String,

@@ -39,7 +39,7 @@ enum Raw {
 }
 
 pub(super) fn find(kit: &Kit, text: &str) -> Salvaged {
-    let start = after_thinking(text);
+    let start = super::after_thinking(text);
     let body = &text[start..];
     for form in &kit.manifest.dialect.salvage {
         let raw = match form {
@@ -58,16 +58,6 @@ pub(super) fn find(kit: &Kit, text: &str) -> Salvaged {
         }
     }
     Salvaged::Nothing
-}
-
-/// Reasoning that the server left in the text is not looked at.
-fn after_thinking(text: &str) -> usize {
-    let lead = text.len() - text.trim_start().len();
-    let closes = "</think>";
-    match text[lead..].starts_with("<think>").then(|| text.find(closes)).flatten() {
-        Some(at) => at + closes.len(),
-        None => lead,
-    }
 }
 
 /// All of the calls, or the reason why the first bad one is bad.

@@ -284,6 +284,7 @@ fn commands_made_of_words_are_read() {
 
 #[test]
 fn a_fenced_harness_corrects_a_reply_without_a_command() {
+    retried(&read("swe-agent", "<think>\n```\nrm x\n```\n</think>\nDone."));
     let told = retried(&read("swe-agent", "I think it is done."));
     assert!(told.contains("no command"), "{told}");
     let parts = vec![text("Look.\n"), call("a", "bash", r#"{"command": "ls"}"#)];
