@@ -151,7 +151,14 @@ fn advice(error: &clap::Error, known: &clap::Command) -> String {
             Some(near) => format!("did you mean {near}?"),
             None => "tack --help says what each flag takes".to_owned(),
         },
-        _ => "tack --help shows how it is written".to_owned(),
+        _ => {
+            let text = error.to_string();
+            let usage = text.lines().find_map(|line| line.strip_prefix("Usage: "));
+            usage.map_or_else(
+                || "tack --help shows how it is written".to_owned(),
+                |way| format!("write it as: {way}"),
+            )
+        }
     }
 }
 

@@ -9,10 +9,10 @@ use std::sync::Arc;
 use super::args::{Approval, SessionFlags, SessionMode};
 use super::error::CliError;
 use crate::agent::{Bounds, Setup, Stopper, scene};
-use crate::config::{self, Config, Dirs, Env, Inputs, Override, Strictness};
+use crate::config::{self, Config, Dirs, Env, Inputs, Launcher, Override, Strictness};
 use crate::harness::{Harness, Library};
 use crate::model::{Class, Model, SessionId};
-use crate::sandbox::{EnvWish, Mode, Net, Policy, Scratch, Wish};
+use crate::sandbox::{EnvWish, Mode, Net, Policy, PolicyError, Scratch, Wish};
 use crate::store::{Session, Sessions};
 use crate::wire::catalog;
 use crate::wire::client::HttpClient;
@@ -68,6 +68,9 @@ pub(super) fn base(flags: &SessionFlags) -> Result<Base, CliError> {
     let loaded = config::load(inputs)?;
     let mut warnings: Vec<String> = loaded.warnings.iter().map(ToString::to_string).collect();
     warnings.extend(dirs.missing().map(str::to_owned));
+    if loaded.config.sandbox.launcher == Launcher::Bwrap {
+        warnings.push("sandbox.launcher: bwrap is not built yet, the built-in launcher is used".to_owned());
+    }
     let mut folders: Vec<PathBuf> = dirs.harnesses().into_iter().collect();
     if loaded.project_trusted {
         folders.push(project.join(".tack/harnesses"));
@@ -209,7 +212,15 @@ impl Base {
             caches: self.caches(mode),
             ..Wish::new(mode, &self.cwd)
         };
-        let settled = wish.settle().map_err(|error| CliError::usage(error.to_string()))?;
+        let settled = wish.settle().map_err(|error| {
+            let said = CliError::usage(error.to_string());
+            match error {
+                PolicyError::Folder { .. } | PolicyError::NotFolder(_) => {
+                    said.hint("--cd, --add-dir and writable_roots name folders that exist")
+                }
+                PolicyError::Hidden { .. } | PolicyError::Root => said,
+            }
+        })?;
         Ok((settled.policy, settled.notices, scratch))
     }
 

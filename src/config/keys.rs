@@ -194,3 +194,23 @@ pub fn near<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a
 pub(super) fn meant<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     nearest(name, known).map_or_else(String::new, |known| format!("; did you mean `{known}`?"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_is_in_the_documentation() {
+        fn look(keys: &[Key], docs: &str) {
+            for (name, kind) in keys {
+                match kind {
+                    Foreign | Later => continue,
+                    Table(inner) | Named(inner) => look(inner, docs),
+                    Text | Flag | Count | Amount | Texts | TextMap | OneOf(_) | Profiles => {}
+                }
+                assert!(docs.contains(&format!("`{name}`")) || docs.contains(&format!("[{name}")), "{name}");
+            }
+        }
+        look(ROOT, include_str!("../../docs/config.md"));
+    }
+}

@@ -20,6 +20,7 @@ pub fn said(tack: &Tack, ran: &Ran) -> String {
         (r" after \d+\.\d+ s", " after [time]"),
         (r"process \d+", "process [pid]"),
         (r" · \d+\.\ds", ""),
+        (r"resets at .*", "resets at [time]"),
         (r"trying again in [\d.]+ s", "trying again in [time]"),
     ];
     for (pattern, shown) in filters {
@@ -37,7 +38,8 @@ pub fn row(what: &str, tack: &Tack, ran: &Ran) -> String {
 
 #[test]
 fn what_is_not_set_up_is_said_with_the_way_out() {
-    let table: &[(&str, &[(&str, &str)], &[&str])] = &[
+    type Row = (&'static str, &'static [(&'static str, &'static str)], &'static [&'static str]);
+    let table: &[Row] = &[
         ("no model", &[], &["-p", "hi"]),
         ("a provider without a model", &[], &["-p", "hi", "--provider", "ollama"]),
         ("key unset", &[], &["-p", "hi", "-m", "gpt-5.4"]),
@@ -79,6 +81,10 @@ fn mistakes_on_the_command_line_are_a_sentence_and_a_hint() {
         ("prompt without quotes", &["exec", "say", "hello"]),
         ("misspelt choice", &["exec", "hi", "-s", "readonly"]),
         ("no number", &["exec", "hi", "--max-turns", "many"]),
+        ("a cost that is no number", &["exec", "hi", "--max-cost", "nan"]),
+        ("a cost below nothing", &["exec", "hi", "--max-cost", "-1"]),
+        ("a folder that is not there", &["-p", "hi", "-m", "ollama/x", "--add-dir", "nowhere"]),
+        ("no place for the last message", &["exec", "hi", "-o", "nowhere/last.txt"]),
         ("flag without its value", &["exec", "hi", "-m"]),
         ("two prompts", &["-p", "a", "b"]),
         ("empty prompt", &["-p", "", "-m", "ollama/x"]),
@@ -101,6 +107,18 @@ fn mistakes_on_the_command_line_are_a_sentence_and_a_hint() {
         let ran = tack.run(*args);
         assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{what}: {}", ran.stderr);
         text += &row(what, &tack, &ran);
+    }
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn help_fits_a_screen_and_names_only_what_is_built() {
+    let tack = Tack::bare();
+    let mut text = String::new();
+    for args in [&["--help"][..], &["exec", "--help"], &["exec", "resume", "--help"]] {
+        let ran = tack.run(args).code(0);
+        assert!(ran.stdout.lines().count() <= 40, "{}", ran.stdout);
+        text += &format!("tack {}\n{}\n", args.join(" "), ran.stdout);
     }
     insta::assert_snapshot!(text);
 }
