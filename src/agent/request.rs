@@ -48,9 +48,12 @@ impl Agent {
                     }
                     return Ok(Err(self.fail(message).await));
                 }
+                Failure::NoTools(message) => {
+                    let other = "; a harness whose calls are text needs no tools: --harness swe-agent";
+                    return Ok(Err(self.fail(format!("{message}{other}")).await));
+                }
                 Failure::NoImages(message)
                 | Failure::NoThinking(message)
-                | Failure::NoTools(message)
                 | Failure::Setup(message)
                 | Failure::Limited { message, .. } => return Ok(Err(self.fail(message).await)),
             }

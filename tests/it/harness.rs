@@ -66,7 +66,7 @@ fn a_small_model_sees_fewer_tools() {
         sample.prompt.tools.into_iter().map(|tool| tool.name).collect::<Vec<_>>().join(" ")
     };
     assert_eq!(names("minimal", Class::M), "bash read edit write job");
-    assert_eq!(names("minimal", Class::S), "bash read edit write");
+    assert_eq!(names("minimal", Class::S), "bash finish");
     assert_eq!(names("qwen-code", Class::S), "read_file edit write_file run_shell_command");
     let small = Model { class: Class::S, ..sample_model() };
     let minimal = harness("minimal");

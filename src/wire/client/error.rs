@@ -305,7 +305,11 @@ fn explain(at: &Place, how: &str, sort: Sort, said: &Said) -> Fault {
         Sort::NoModel => stop(Failure::Setup(format!("{message}; check the name of the model"))),
         Sort::NoPath => stop(Failure::Setup(format!("{message}; {}", at.check_url()))),
         Sort::Key if at.provider.usable_key().is_none() => {
-            stop(Failure::Setup(format!("{message}; no key was sent: set {}", at.key())))
+            let how = match &at.provider.env_key {
+                Some(name) => format!("set {name}"),
+                None => format!("name its variable with env_key in [model_providers.{}]", at.provider.id),
+            };
+            stop(Failure::Setup(format!("{message}; no key was sent: {how}")))
         }
         Sort::Key => stop(Failure::Setup(format!("{message}; check {}", at.key()))),
         Sort::Paid => stop(Failure::Limited {
