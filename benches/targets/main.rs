@@ -1,4 +1,5 @@
-//! Speed and memory of tack beside a floor client, against the targets: `cargo bench --bench targets`.
+//! Speed and memory of tack beside a floor client, against the targets: `cargo bench --bench targets`,
+//! with `-- PATH` for another tack than this one.
 //!
 //! Each figure is the quietest of several runs, since a shared machine only ever adds; the median
 //! stands beside it, and where the two are far apart the machine was busy. Ratios to the floor count,
@@ -19,7 +20,6 @@ use anyhow::{Context, Result, ensure};
 use run::{Ran, run};
 use server::{Script, Server};
 
-const TACK: &str = env!("CARGO_BIN_EXE_tack");
 /// Calls in the loop, and in the long one that shows whether a turn's cost grows.
 const TURNS: usize = 50;
 const LONG: usize = 200;
@@ -34,7 +34,9 @@ fn main() -> Result<()> {
     {
         return floor::main(rest);
     }
-    let bench = Bench::new()?;
+    // cargo hands on a flag of its own.
+    let other = args.iter().find(|arg| !arg.starts_with('-'));
+    let bench = Bench::new(other.map_or(env!("CARGO_BIN_EXE_tack"), |path| path))?;
     let mut out = std::io::stdout();
     writeln!(
         out,
@@ -101,10 +103,11 @@ struct Bench {
     dir: tempfile::TempDir,
     server: Server,
     floor: PathBuf,
+    tack: PathBuf,
 }
 
 impl Bench {
-    fn new() -> Result<Self> {
+    fn new(tack: &str) -> Result<Self> {
         // Not below /tmp, of which commands in the sandbox see one of their own.
         let dir = tempfile::tempdir_in("/var/tmp")?;
         let server = Server::start()?;
@@ -117,7 +120,8 @@ impl Bench {
             server.url
         );
         std::fs::write(dir.path().join("home/config.toml"), config)?;
-        Ok(Self { dir, server, floor: std::env::current_exe()? })
+        let tack = Path::new(tack).canonicalize().with_context(|| format!("looking for {tack}"))?;
+        Ok(Self { dir, server, floor: std::env::current_exe()?, tack })
     }
 
     fn command(&self, program: &Path, args: &[&str]) -> Command {
@@ -136,7 +140,7 @@ impl Bench {
         for _ in 0..rounds {
             all[0].push(run(self.command(&self.floor, &floor), &self.server, script)?);
             for (args, runs) in tack.iter().zip(&mut all[1..]) {
-                runs.push(run(self.command(Path::new(TACK), args), &self.server, script)?);
+                runs.push(run(self.command(&self.tack, args), &self.server, script)?);
             }
         }
         for ran in all.iter().flatten() {
@@ -152,7 +156,7 @@ impl Bench {
         for _ in 0..20 {
             let script = Script::Deltas(1);
             floor.push(run(self.command(&self.floor, &["floor", "--version"]), &self.server, script)?);
-            tack.push(run(self.command(Path::new(TACK), &["--version"]), &self.server, script)?);
+            tack.push(run(self.command(&self.tack, &["--version"]), &self.server, script)?);
         }
         Ok(vec![
             pair("--version: CPU", (&floor, &tack), cpu, (4.0, Some(1.2))),
@@ -239,7 +243,7 @@ impl Bench {
 
     /// What stays on the disk.
     fn left(&self) -> Result<Vec<Row>> {
-        let size = std::fs::metadata(TACK).context("the size of tack")?.len();
+        let size = std::fs::metadata(&self.tack).context("the size of tack")?.len();
         Ok(vec![alone("installed size", mb(size), 20.0)])
     }
 }
