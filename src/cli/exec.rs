@@ -152,6 +152,10 @@ pub(super) fn run_ready(
     let Ready { setup, warnings, _scratch } = ready;
     let stopper = setup.stopper.clone();
     let (out, heard) = events(stopper.token().clone());
+    let out = match output.format {
+        Format::JsonFull => out,
+        Format::Text | Format::Json => out.whole_replies(),
+    };
     let (shown_at, shown) = std::sync::mpsc::sync_channel(1);
     let frontend = {
         let (output, stopper) = (output.clone(), stopper.clone());
