@@ -42,7 +42,7 @@ impl Agent {
                 end = self.answer(call, outcome).await?.or(end);
             }
         }
-        self.answer_open_calls().await?;
+        self.answer_open_calls(Missed::NeverRan).await?;
         self.say_what_is_reduced().await;
         if end.is_none() && self.stopper.stopped() {
             end = Some(self.stopped().await);
@@ -102,13 +102,15 @@ impl Agent {
         }
     }
 
-    /// Gives every call without a result one, so that the history is valid whatever happened:
-    /// the call was never started, or a crash or the stopper came between.
-    pub(super) async fn answer_open_calls(&mut self) -> anyhow::Result<()> {
+    /// Gives every call without a result one, so that the history is valid whatever happened.
+    pub(super) async fn answer_open_calls(&mut self, missed: Missed) -> anyhow::Result<()> {
         let open: Vec<ToolCall> = unanswered(&self.items).into_iter().cloned().collect();
         for call in open {
             let outcome = Outcome::interrupted(String::new());
-            let shown = self.harness.tell(&call, &outcome, &self.view()).await?;
+            let shown = match missed {
+                Missed::Unknown => self.harness.tell(&call, &outcome, &self.view()).await?,
+                Missed::NeverRan => vec![Part::Text { text: self.harness.say(&Saying::NotExecuted) }],
+            };
             self.push(Body::Result(ToolResult { call: call.id, outcome, shown })).await;
         }
         if let Some(times) = self.pending_guard.take() {
@@ -131,6 +133,15 @@ impl Agent {
         self.out.send(Event::Warning(reduced.to_owned())).await;
         self.note(NoteKind::Fact, reduced.to_owned()).await;
     }
+}
+
+/// Why a call has no result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Missed {
+    /// A crash came between: it may have run, in part or whole.
+    Unknown,
+    /// The turn ended before its time came.
+    NeverRan,
 }
 
 /// Neighbours that only read form a group; every other call stands alone.

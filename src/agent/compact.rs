@@ -44,7 +44,7 @@ impl Agent {
                 Body::Assistant(reply) if reply.usage.input > 0 => {
                     return reply.usage.input + reply.usage.output + since / 4;
                 }
-                Body::Summary(summary) => return (since + summary.text.len() as u64) / 4,
+                Body::Summary(_) => return (since + bytes(&item.body)) / 4,
                 body => since += bytes(body),
             }
         }
@@ -71,10 +71,8 @@ impl Agent {
             Err(failure) => return Ok(Some(self.fail(format!("{why}; no summary: {failure}")).await)),
         };
         let request = self.last_request();
-        let summary = format!("{summary}\n\n{request}");
-        let text = self.harness.say(&Saying::SummaryBack { summary: &summary });
         let Some(last) = self.items.last().map(|item| item.id) else { return Ok(None) };
-        self.push(Body::Summary(Summary { text, upto: last })).await;
+        self.push(Body::Summary(Summary { text: summary, request, upto: last })).await;
         let scene = self.scene.clone();
         self.push(Body::Scene(Box::new(scene))).await;
         if self.estimate() >= before {
@@ -90,7 +88,8 @@ impl Agent {
         for keep in RESULT_BYTES {
             let mut items = shortened(&self.items, keep);
             let text = self.harness.say(&Saying::Compact);
-            let note = Note { kind: NoteKind::Fact, text, harness: None };
+            // A guard's note, which no harness leaves out.
+            let note = Note { kind: NoteKind::Guard, text, harness: None };
             items.push(Item {
                 id: self.next_id(),
                 turn: self.turn,
@@ -171,7 +170,7 @@ fn bytes(body: &Body) -> u64 {
         Body::Assistant(reply) => reply.parts.iter().map(part).sum(),
         Body::Result(result) => result.shown.iter().map(part).sum(),
         Body::Scene(scene) => scene.instructions.iter().map(|one| one.text.len()).sum::<usize>() + 4_000,
-        Body::Summary(summary) => summary.text.len(),
+        Body::Summary(summary) => summary.text.len() + summary.request.len(),
         Body::Mark(_) => 0,
     };
     bytes as u64

@@ -4,7 +4,7 @@
 //! AGENTS.md may have CLAUDE.md instead. Read through the sandbox's file gate, so a FIFO or a link
 //! to a secret is refused there.
 
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use crate::model::Instructions;
@@ -37,6 +37,8 @@ pub fn read(
                 // An empty file still stands for its folder.
                 Ok(None) => break,
                 Err(FileError::NotFound(_)) => {}
+                // No folder, so no file in it.
+                Err(FileError::Io { source, .. }) if source.kind() == ErrorKind::NotADirectory => {}
                 Err(error) => warnings.push(format!("{name} is not used: {error}")),
             }
         }

@@ -1,7 +1,7 @@
 //! The agent: one session, and the loop that works in it.
 //!
 //! Owns the items and everything that acts on them. A frontend gives it prompts, hears [`Event`]s
-//! and may pull the [`Stopper`]; nothing else goes in or out. The loop is in [`turn`] and reads from
+//! and may pull the [`Stopper`]; nothing else goes in or out. The loop is in `turn` and reads from
 //! top to bottom; this module holds what it works on.
 
 mod calls;
@@ -90,6 +90,8 @@ pub struct Agent {
     cost: Option<f64>,
     /// The model was found to take no images.
     drop_images: bool,
+    /// The server was found to want no reasoning back.
+    drop_thinking: bool,
     /// The person was told that the session is not recorded.
     told_unrecorded: bool,
     /// The person and the model were told what the sandbox does not hold.
@@ -130,6 +132,7 @@ impl Agent {
             newest: items.iter().map(|item| item.id).max().unwrap_or(ItemId(0)),
             items,
             drop_images: false,
+            drop_thinking: false,
             told_unrecorded: false,
             told_reduced: false,
             pending_guard: None,
@@ -150,7 +153,7 @@ impl Agent {
             _ => None,
         });
         self.scene = last.clone().unwrap_or_default();
-        self.answer_open_calls().await?;
+        self.answer_open_calls(calls::Missed::Unknown).await?;
         self.note_switch().await;
         let (now, warnings) = scene::gather(&scene::Given {
             policy: &self.policy,

@@ -2,6 +2,7 @@
 
 use super::{Agent, End, Event};
 use crate::model::{Action, Body, CallId, Origin, Part, Reply, Stop, ToolCall, Usage};
+use crate::wire::prompt::Piece;
 use crate::wire::{Answer, AnswerPart, Failure, Progress};
 
 impl Agent {
@@ -20,6 +21,12 @@ impl Agent {
                     self.drop_images = true;
                     self.out
                         .send(Event::Warning(format!("{message}; images are left out of what is sent")))
+                        .await;
+                }
+                Failure::NoThinking(message) if !self.drop_thinking && self.has_thinking() => {
+                    self.drop_thinking = true;
+                    self.out
+                        .send(Event::Warning(format!("{message}; reasoning is left out of what is sent")))
                         .await;
                 }
                 Failure::TooLong { message, window } => {
@@ -41,8 +48,12 @@ impl Agent {
                     }
                     return Ok(Err(self.fail(message).await));
                 }
+                Failure::NoTools(message) => {
+                    let other = "; a harness whose calls are text needs no tools: --harness swe-agent";
+                    return Ok(Err(self.fail(format!("{message}{other}")).await));
+                }
                 Failure::NoImages(message)
-                | Failure::NoTools(message)
+                | Failure::NoThinking(message)
                 | Failure::Setup(message)
                 | Failure::Limited { message, .. } => return Ok(Err(self.fail(message).await)),
             }
@@ -51,7 +62,12 @@ impl Agent {
 
     /// Sends one request and passes on what is heard meanwhile. Also gives the text heard.
     async fn request(&mut self) -> anyhow::Result<(Result<Answer, Failure>, String)> {
-        let prompt = self.harness.prompt(&self.view()).await?;
+        let mut prompt = self.harness.prompt(&self.view()).await?;
+        if self.drop_thinking {
+            for message in &mut prompt.messages {
+                message.pieces.retain(|piece| !matches!(piece, Piece::Thinking { .. }));
+            }
+        }
         let mut heard = String::new();
         let client = self.client.clone();
         let out = &mut self.out;
@@ -126,6 +142,13 @@ impl Agent {
             self.push(Body::Assistant(reply)).await;
         }
         self.stopped().await
+    }
+
+    fn has_thinking(&self) -> bool {
+        self.items.iter().any(|item| match &item.body {
+            Body::Assistant(reply) => reply.parts.iter().any(|part| matches!(part, Part::Thinking { .. })),
+            _ => false,
+        })
     }
 
     fn has_images(&self) -> bool {

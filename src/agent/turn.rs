@@ -2,6 +2,7 @@
 
 use tokio::task::JoinHandle;
 
+use super::calls::Missed;
 use super::{Agent, End, Event, Why};
 use crate::harness::{Saying, Verdict};
 use crate::model::{Body, Mark, Note, NoteKind, Said, Stop};
@@ -64,7 +65,7 @@ impl Agent {
                     }
                 }
                 Verdict::Retry(correction) => {
-                    self.answer_open_calls().await?;
+                    self.answer_open_calls(Missed::NeverRan).await?;
                     corrections += 1;
                     if corrections > rules.retries {
                         let times = match corrections {

@@ -27,7 +27,7 @@ pub(super) struct SessionFlags {
     /// What commands may do
     #[arg(short, long, value_enum, value_name = "MODE")]
     pub(super) sandbox: Option<SandboxMode>,
-    /// When to ask before acting: untrusted, on-request or never
+    /// When to ask before acting
     #[arg(short = 'a', long, value_enum, value_name = "POLICY")]
     pub(super) ask_for_approval: Option<Approval>,
     /// No questions and no sandbox: commands may do anything you may do
@@ -46,7 +46,7 @@ pub(super) struct SessionFlags {
     #[arg(long, value_name = "N")]
     pub(super) max_turns: Option<u32>,
     /// Stop when this much money is spent, in US dollars
-    #[arg(long, value_name = "USD")]
+    #[arg(long, value_name = "USD", value_parser = amount, allow_negative_numbers = true)]
     pub(super) max_cost: Option<f64>,
     /// Stop after this long
     #[arg(long, value_name = "SECONDS")]
@@ -54,10 +54,10 @@ pub(super) struct SessionFlags {
     /// Unknown or ill-typed configuration keys are errors
     #[arg(long)]
     pub(super) strict_config: bool,
-    /// ask, edits, plan or full: approvals and sandbox in one word
+    /// Approvals and sandbox in one word
     #[arg(long, value_enum, value_name = "MODE")]
     pub(super) mode: Option<SessionMode>,
-    /// Whether commands may write the repository's .git: read or commit
+    /// What commands may do with the repository's .git
     #[arg(long, value_enum, value_name = "ACCESS")]
     pub(super) git: Option<Git>,
     /// Never look at standard input
@@ -139,6 +139,11 @@ pub(super) enum Color {
     Never,
     #[default]
     Auto,
+}
+
+fn amount(text: &str) -> Result<f64, &'static str> {
+    let amount = text.parse().ok().filter(|n: &f64| n.is_finite() && *n >= 0.0);
+    amount.ok_or("not a number from 0 up")
 }
 
 impl From<SandboxMode> for Mode {

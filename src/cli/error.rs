@@ -2,7 +2,9 @@
 
 use std::io::Write;
 
-use crate::config::ConfigError;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+use crate::config::{self, ConfigError};
 use crate::store::StoreError;
 
 /// What a command may fail with.
@@ -27,6 +29,10 @@ impl CliError {
         Self { message: message.into(), hint: None, code: FAILED }
     }
 
+    pub(super) fn unwritten(error: &dyn std::fmt::Display) -> Self {
+        Self::failed(format!("the output cannot be written: {error}"))
+    }
+
     pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
@@ -48,6 +54,10 @@ impl From<anyhow::Error> for CliError {
             .any(|cause| cause.kind() == std::io::ErrorKind::BrokenPipe);
         if closed {
             return Self { message: String::new(), hint: None, code: 141 };
+        }
+        // Bare ones come from writing; whoever reads says what.
+        if error.is::<std::io::Error>() {
+            return Self::unwritten(&error);
         }
         Self::failed(format!("{error:#}"))
     }
@@ -86,12 +96,75 @@ pub(super) fn report(error: &CliError) -> i32 {
     error.code
 }
 
-/// Prints what the argument parser has to say: help and version to stdout, the rest to stderr.
-pub(super) fn usage(error: &clap::Error) -> i32 {
-    let printed = error.print();
-    match printed {
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => 141,
-        Err(_) => FAILED,
-        Ok(()) => error.exit_code(),
+/// Prints what the argument parser has to say: help and version to stdout as they are, a mistake as
+/// one sentence and what to do.
+pub(super) fn usage(error: &clap::Error, known: &clap::Command) -> i32 {
+    if !error.use_stderr() {
+        return match error.print() {
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => 141,
+            Err(error) => report(&CliError::unwritten(&error)),
+            Ok(()) => 0,
+        };
     }
+    let text = error.to_string();
+    let sentence: Vec<&str> = text
+        .lines()
+        .map(str::trim)
+        .take_while(|line| {
+            !line.starts_with("Usage:") && !line.starts_with("For more") && !line.starts_with("tip:")
+        })
+        .filter(|line| !line.is_empty())
+        .collect();
+    let sentence = sentence.join(" ");
+    let sentence = sentence.strip_prefix("error: ").unwrap_or(&sentence);
+    report(&CliError::usage(sentence).hint(advice(error, known)))
+}
+
+/// What to do about a mistake on the command line.
+fn advice(error: &clap::Error, known: &clap::Command) -> String {
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        Some(ContextValue::Strings(texts)) => texts.first().map(String::as_str),
+        _ => None,
+    };
+    let wrong = text(ContextKind::InvalidArg).unwrap_or_default();
+    match error.kind() {
+        ErrorKind::UnknownArgument if wrong.starts_with("--") => {
+            let flags: Vec<String> = flags(known).collect();
+            let near = config::near(wrong, flags.iter().map(String::as_str));
+            match near.as_slice() {
+                [] => "tack --help lists the flags; a prompt that begins with - goes behind --".to_owned(),
+                near => format!("did you mean {}?", near.join(" or ")),
+            }
+        }
+        ErrorKind::UnknownArgument if !wrong.starts_with('-') => {
+            "a prompt of several words goes in quotes; tack --help lists the commands".to_owned()
+        }
+        ErrorKind::InvalidUtf8 => {
+            "only names of folders and files may hold other bytes than UTF-8".to_owned()
+        }
+        ErrorKind::InvalidSubcommand => match text(ContextKind::SuggestedSubcommand) {
+            Some(near) => format!("did you mean {near}?"),
+            None => "tack --help lists the commands".to_owned(),
+        },
+        ErrorKind::InvalidValue | ErrorKind::ValueValidation => match text(ContextKind::SuggestedValue) {
+            Some(near) => format!("did you mean {near}?"),
+            None => "tack --help says what each flag takes".to_owned(),
+        },
+        _ => {
+            let text = error.to_string();
+            let usage = text.lines().find_map(|line| line.strip_prefix("Usage: "));
+            usage.map_or_else(
+                || "tack --help shows how it is written".to_owned(),
+                |way| format!("write it as: {way}"),
+            )
+        }
+    }
+}
+
+/// Every long flag of the command and of those below it, with its dashes.
+fn flags(command: &clap::Command) -> Box<dyn Iterator<Item = String> + '_> {
+    let own = command.get_arguments().filter(|arg| !arg.is_hide_set()).filter_map(|arg| arg.get_long());
+    let below = command.get_subcommands().flat_map(flags);
+    Box::new(own.map(|long| format!("--{long}")).chain(below))
 }

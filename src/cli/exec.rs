@@ -100,6 +100,9 @@ fn start(
     if exec.output_schema.is_some() {
         return Err(CliError::usage("--output-schema is not built yet"));
     }
+    if let Some(path) = &exec.output_last_message {
+        writable(path)?;
+    }
     let stopper = Stopper::default();
     // Settings first: who has none should not have to type a prompt to learn it.
     let ready = setup::base(flags)?.ready(flags, which, stopper)?;
@@ -108,14 +111,25 @@ fn start(
     run_ready(ready, Said { text, images }, flags.timeout, &output(exec))
 }
 
+/// Says before the work, not after it, that there is no place for the last message.
+fn writable(path: &Path) -> Result<(), CliError> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let what = match (path.is_dir(), folder.is_dir()) {
+        (true, _) => "is a folder",
+        (false, false) => "is in no folder that exists",
+        (false, true) => return Ok(()),
+    };
+    Err(CliError::usage(format!("{} {what}", path.display())).hint("name another file with -o"))
+}
+
 fn read_prompt(prompt: Option<&str>, flags: &SessionFlags) -> Result<String, CliError> {
     let usage = |error: anyhow::Error| CliError::usage(format!("{error:#}"));
     match prompt {
         None | Some("-") if flags.no_stdin => {
-            Err(CliError::usage("no prompt, and --no-stdin forbids to read one"))
+            Err(CliError::usage("no prompt, and --no-stdin forbids to read one; give it as an argument"))
         }
         None | Some("-") => stdin::prompt().map_err(usage),
-        Some("") => Err(CliError::usage("the prompt is empty")),
+        Some("") => Err(CliError::usage("the prompt is empty; say what is to be done")),
         Some(prompt) if flags.no_stdin => Ok(prompt.to_owned()),
         Some(prompt) => match stdin::beside_prompt().map_err(usage)? {
             Some(more) => Ok(stdin::join(prompt, &more)),
@@ -196,7 +210,7 @@ pub(super) fn run_ready(
     let ended = ended.flatten().unwrap_or(end);
     let code = exec::exit_code(Some(&ended), stopper.why());
     if let Some(Why::OutputFailed(error)) = stopper.why() {
-        return Err(CliError::failed(format!("the output cannot be written: {error}")));
+        return Err(CliError::unwritten(error));
     }
     Ok(code)
 }
@@ -270,8 +284,11 @@ fn images(flags: &[String], ready: &Ready) -> Result<Vec<Image>, CliError> {
 fn image(path: &Path, ready: &Ready) -> Result<Image, CliError> {
     let trouble = |what: String| CliError::usage(format!("image {}: {what}", path.display()));
     let about = path.metadata().map_err(|error| trouble(error.to_string()))?;
-    if !about.is_file() || about.len() > IMAGE_BYTES {
-        return Err(trouble(format!("not a file of at most {} MB", IMAGE_BYTES >> 20)));
+    if !about.is_file() {
+        return Err(trouble("not a file".to_owned()));
+    }
+    if about.len() > IMAGE_BYTES {
+        return Err(trouble(format!("larger than the {} MB that can be sent", IMAGE_BYTES >> 20)));
     }
     let bytes = std::fs::read(path).map_err(|error| trouble(error.to_string()))?;
     let mime = crate::tools::image_type(&bytes)

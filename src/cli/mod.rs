@@ -1,6 +1,6 @@
 //! The command line: what can be called and with which flags. One file per subcommand.
 //!
-//! Everything here ends in an exit code; [`error`] is the one place where an error becomes words.
+//! Everything here ends in an exit code; `error` is the one place where an error becomes words.
 
 mod args;
 mod demo;
@@ -13,7 +13,7 @@ mod setup;
 
 use std::ffi::OsString;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use args::{ExecFlags, SessionFlags};
 use error::CliError;
@@ -21,13 +21,14 @@ use error::CliError;
 /// A terminal coding agent whose harness is a folder of readable files.
 #[derive(Parser, Debug)]
 #[command(name = "tack", version, disable_help_subcommand = true, args_conflicts_with_subcommands = false)]
+#[command(override_usage = "tack -p PROMPT [OPTIONS]\n       tack [OPTIONS] COMMAND")]
 struct Cli {
     /// Run this one prompt without a screen; the same as `tack exec PROMPT`
     #[arg(short = 'p', long = "print", value_name = "PROMPT", num_args = 0..=1, default_missing_value = "-")]
     print: Option<String>,
 
-    /// Start an interactive session with this prompt
-    #[arg(value_name = "PROMPT")]
+    // Starts an interactive session, which is not built yet.
+    #[arg(value_name = "PROMPT", hide = true)]
     prompt: Option<String>,
 
     #[command(flatten)]
@@ -90,7 +91,7 @@ struct Later {
 pub fn main(args: impl IntoIterator<Item = OsString>) -> i32 {
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
-        Err(error) => return error::usage(&error),
+        Err(error) => return error::usage(&error, &Cli::command()),
     };
     match dispatch(cli) {
         Ok(code) => code,

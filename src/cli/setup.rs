@@ -9,10 +9,10 @@ use std::sync::Arc;
 use super::args::{Approval, SessionFlags, SessionMode};
 use super::error::CliError;
 use crate::agent::{Bounds, Setup, Stopper, scene};
-use crate::config::{self, Config, Dirs, Env, Inputs, Override, Strictness};
+use crate::config::{self, Config, Dirs, Env, Inputs, Launcher, Override, Strictness};
 use crate::harness::{Harness, Library};
 use crate::model::{Class, Model, SessionId};
-use crate::sandbox::{EnvWish, Mode, Net, Policy, Scratch, Wish};
+use crate::sandbox::{EnvWish, Mode, Net, Policy, PolicyError, Scratch, Wish};
 use crate::store::{Session, Sessions};
 use crate::wire::catalog;
 use crate::wire::client::HttpClient;
@@ -68,6 +68,9 @@ pub(super) fn base(flags: &SessionFlags) -> Result<Base, CliError> {
     let loaded = config::load(inputs)?;
     let mut warnings: Vec<String> = loaded.warnings.iter().map(ToString::to_string).collect();
     warnings.extend(dirs.missing().map(str::to_owned));
+    if loaded.config.sandbox.launcher == Launcher::Bwrap {
+        warnings.push("sandbox.launcher: bwrap is not built yet, the built-in launcher is used".to_owned());
+    }
     let mut folders: Vec<PathBuf> = dirs.harnesses().into_iter().collect();
     if loaded.project_trusted {
         folders.push(project.join(".tack/harnesses"));
@@ -85,12 +88,14 @@ fn working_folder(given: Option<&Path>) -> Result<PathBuf, CliError> {
     };
     let real = path.canonicalize().map_err(|error| {
         CliError::usage(format!("the working folder {} cannot be used: {error}", path.display()))
+            .hint("name one that exists with --cd")
     })?;
     if let Err(error) = std::fs::read_dir(&real) {
         return Err(CliError::usage(format!(
             "the working folder {} cannot be read: {error}",
             path.display()
-        )));
+        ))
+        .hint("change its rights, or name another one with --cd"));
     }
     Ok(real)
 }
@@ -121,7 +126,7 @@ impl Base {
         let provider = config::resolve(&self.config, &choice.provider, &self.env, &self.dirs)?;
         wire::of(provider.wire).map_err(|failure| CliError::usage(failure.to_string()))?;
         if provider.needs_key && provider.key.is_none() {
-            return Err(key_missing(&provider));
+            return Err(self.key_missing(&provider));
         }
         let facts = catalog::facts(&choice.provider, &choice.model);
         let prices = self.config.prices.get(&format!("{}/{}", choice.provider, choice.model)).copied();
@@ -138,6 +143,27 @@ impl Base {
             name: choice.model,
         };
         Ok((model, Some(provider)))
+    }
+
+    fn key_missing(&self, provider: &Provider) -> CliError {
+        let name = &provider.name;
+        let Some(variable) = &provider.env_key else {
+            return CliError::usage(format!("{name} wants a key, and none is configured"))
+                .hint(format!("set env_key in [model_providers.{}]", provider.id));
+        };
+        let state = match (self.env.get(variable), self.env.text(variable)) {
+            (None, _) => "not set",
+            (Some(_), None) => "not UTF-8",
+            (Some(_), Some(_)) => "blank",
+        };
+        // A bare name may have been meant for somebody else.
+        let bare = self.config.model.as_deref().is_some_and(|model| !model.contains('/'));
+        let other = match self.config.model_provider {
+            None if bare => "; or name another provider: -m PROVIDER/MODEL, such as -m ollama/MODEL",
+            None | Some(_) => "",
+        };
+        CliError::usage(format!("{name} wants a key, and {variable} is {state}"))
+            .hint(format!("export {variable}=… and run this again{other}"))
     }
 
     /// The harness asked for, or the one that suits the model.
@@ -186,18 +212,22 @@ impl Base {
             caches: self.caches(mode),
             ..Wish::new(mode, &self.cwd)
         };
-        let settled = wish.settle().map_err(|error| CliError::usage(error.to_string()))?;
+        let settled = wish.settle().map_err(|error| {
+            CliError::usage(error.to_string())
+                .hint("--cd, --add-dir and writable_roots name folders that exist")
+        })?;
         Ok((settled.policy, settled.notices, scratch))
     }
 
+    /// In the cache folder; where that cannot be written, among the system's temporary files.
     fn scratch(&self) -> Result<Scratch, CliError> {
-        let base = match &self.dirs.cache {
-            Some(cache) => cache.join("tmp"),
-            None => std::env::temp_dir().join("tack"),
+        let made = match &self.dirs.cache {
+            Some(cache) => Scratch::make(&cache.join("tmp")).or_else(|_| Scratch::make_in_temp()),
+            None => Scratch::make_in_temp(),
         };
-        Scratch::make(&base).map_err(|error| {
+        made.map_err(|error| {
             CliError::failed(format!("no private folder for temporary files: {error}"))
-                .hint("make room or set TMPDIR or XDG_CACHE_HOME to a folder that can be written")
+                .hint("make room, or set TMPDIR or XDG_CACHE_HOME to a folder that can be written")
         })
     }
 
@@ -259,7 +289,7 @@ impl Base {
     ) -> Result<Ready, CliError> {
         if flags.oss || flags.local_provider.is_some() {
             return Err(CliError::usage("--oss and --local-provider are not built yet")
-                .hint("name the server yourself: tack -p PROMPT --provider ollama -m MODEL"));
+                .hint("name the local server yourself: tack -p PROMPT -m ollama/MODEL"));
         }
         let (mut model, provider) = self.model()?;
         let harness = self.harness(&model)?;
@@ -322,16 +352,6 @@ fn demo_model() -> Model {
         effort: None,
         local: true,
         prices: None,
-    }
-}
-
-fn key_missing(provider: &Provider) -> CliError {
-    let name = &provider.name;
-    match &provider.env_key {
-        Some(variable) => CliError::usage(format!("{name} wants a key, and {variable} is not set"))
-            .hint(format!("export {variable}=… and run this again")),
-        None => CliError::usage(format!("{name} wants a key, and none is configured"))
-            .hint(format!("set env_key in [model_providers.{}]", provider.id)),
     }
 }
 

@@ -1,4 +1,6 @@
-//! The keys there are, and which one was meant.
+//! The keys there are, who may set them, and which one was meant.
+
+use toml::Value;
 
 /// What a key may hold.
 #[derive(Clone, Copy)]
@@ -101,14 +103,64 @@ const PROVIDER: &[Key] = &[
 
 const PRICES: &[Key] = &[("input", Amount), ("cached_input", Amount), ("output", Amount)];
 
-/// What a project's file may not decide, though its folder is trusted: what widens the sandbox or
-/// runs a program outside it. `*` stands for any name.
+/// What a project's file may not decide, though its folder is trusted: where keys and files are
+/// sent, what a limit on money counts, and what widens the sandbox. `*` stands for any name.
 pub(super) const USER_ONLY: &[&[&str]] = &[
+    &["profile"],
+    &["profiles"],
+    &["openai_base_url"],
+    &["check_for_update_on_startup"],
+    &["model_providers"],
+    &["prices"],
     &["sandbox", "reveal"],
+    &["sandbox", "env_pass"],
     &["sandbox", "launcher"],
     &["sandbox_workspace_write", "writable_roots"],
-    &["model_providers", "*", "auth"],
 ];
+
+/// A key that a project may only make stricter than the user's own file has it.
+pub(super) struct Stricter {
+    pub(super) path: &'static [&'static str],
+    /// Its values, the strictest first.
+    pub(super) order: &'static [&'static str],
+    /// What holds where the user says nothing.
+    pub(super) usual: &'static str,
+}
+
+pub(super) const STRICTER: &[Stricter] = &[
+    Stricter {
+        path: &["sandbox_mode"],
+        order: &["read-only", "workspace-write", "danger-full-access"],
+        usual: "workspace-write",
+    },
+    Stricter {
+        path: &["approval_policy"],
+        order: &["untrusted", "on-request", "never"],
+        usual: "on-request",
+    },
+    Stricter { path: &["sandbox", "git"], order: &["read", "commit"], usual: "read" },
+    Stricter {
+        path: &["sandbox_workspace_write", "network_access"],
+        order: &["false", "true"],
+        usual: "false",
+    },
+];
+
+impl Stricter {
+    /// Whether `theirs` allows more than `own`, the user's value. Values of no known meaning do not.
+    pub(super) fn widens(&self, own: Option<&Value>, theirs: &Value) -> bool {
+        let rank = |value: &Value| {
+            let text = match value {
+                Value::String(text) if text == "on-failure" => "on-request".to_owned(),
+                Value::String(text) => text.clone(),
+                other => other.to_string(),
+            };
+            self.order.iter().position(|known| *known == text)
+        };
+        let usual = self.order.iter().position(|known| *known == self.usual);
+        rank(theirs) > own.map_or(usual, rank) && rank(theirs).is_some()
+    }
+}
 
 pub(super) fn find(keys: &[Key], name: &str) -> Option<Kind> {
     keys.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind)
@@ -116,6 +168,11 @@ pub(super) fn find(keys: &[Key], name: &str) -> Option<Kind> {
 
 /// The name among `known` that is closest to `name`, if it is close.
 pub(super) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    near(name, known).first().copied()
+}
+
+/// The names among `known` that are as close to `name` as any and not far.
+pub fn near<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let name = name.to_lowercase();
     let score = |known: &str| {
         // `provider` is close to `model_provider`: the last word counts, a little less.
@@ -123,15 +180,37 @@ pub(super) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) 
         let whole = strsim::normalized_damerau_levenshtein(&name, known);
         whole.max(strsim::normalized_damerau_levenshtein(&name, last) * 0.95)
     };
-    known
-        .into_iter()
-        .map(|known| (score(known), known))
-        .filter(|(score, _)| *score >= 0.65)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, known)| known)
+    let scored: Vec<(f64, &str)> = known.into_iter().map(|known| (score(known), known)).collect();
+    let best = scored.iter().map(|(score, _)| *score).fold(0.65, f64::max);
+    // A name or two may be equally likely; names a little worse are not worth a line.
+    let mut near: Vec<&str> =
+        scored.into_iter().filter(|(score, _)| *score >= best - 0.03).map(|(_, known)| known).collect();
+    near.sort_unstable();
+    near.dedup();
+    near
 }
 
 /// ` (did you mean x?)` or nothing.
 pub(super) fn meant<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     nearest(name, known).map_or_else(String::new, |known| format!("; did you mean `{known}`?"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_is_in_the_documentation() {
+        fn look(keys: &[Key], docs: &str) {
+            for (name, kind) in keys {
+                match kind {
+                    Foreign | Later => continue,
+                    Table(inner) | Named(inner) => look(inner, docs),
+                    Text | Flag | Count | Amount | Texts | TextMap | OneOf(_) | Profiles => {}
+                }
+                assert!(docs.contains(&format!("`{name}`")) || docs.contains(&format!("[{name}")), "{name}");
+            }
+        }
+        look(ROOT, include_str!("../../docs/config.md"));
+    }
 }

@@ -83,7 +83,8 @@ fn project(inputs: &Inputs, stack: &mut Stack) -> Result<bool, ConfigError> {
     stack.warnings.extend(wrong);
     let path = load::project_file(root);
     if trusted {
-        stack.lay(load::file(&path, Author::Project)?);
+        let layer = load::file(&path, Author::Project(&stack.table))?;
+        stack.lay(layer);
     } else if path.exists() && inputs.dirs.config_file().as_ref() != Some(&path) {
         let text = match inputs.dirs.trust_file() {
             Some(file) => format!(

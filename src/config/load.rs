@@ -90,14 +90,15 @@ pub(super) struct Layer {
 }
 
 /// Who wrote a source, and so what it may set.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Author {
+#[derive(Clone, Copy)]
+pub(super) enum Author<'a> {
     User,
-    Project,
+    /// A trusted folder's file; with the user's own settings, which it may not widen.
+    Project(&'a Table),
 }
 
 /// A file's layer; an empty one when there is no such file.
-pub(super) fn file(path: &Path, author: Author) -> Result<Layer, ConfigError> {
+pub(super) fn file(path: &Path, author: Author<'_>) -> Result<Layer, ConfigError> {
     let Some(text) = read(path)? else { return Ok(Layer::default()) };
     let table = parse(path, &text)?;
     let spans = DeTable::parse(&text).ok();
@@ -115,7 +116,10 @@ pub(super) fn flag(setting: Override, name: &str) -> Layer {
 /// The text of a settings file, without a byte-order mark; None when there is none.
 pub(super) fn read(path: &Path) -> Result<Option<String>, ConfigError> {
     let shown = path.display();
-    let failed = |e: &std::io::Error| ConfigError::new(format!("cannot read {shown}: {e}"));
+    let failed = |e: &std::io::Error| {
+        ConfigError::new(format!("cannot read {shown}: {e}"))
+            .hint("make it readable for you, or move it away")
+    };
     match fs::metadata(path) {
         Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
         Err(e) => return Err(failed(&e)),
@@ -139,7 +143,10 @@ pub(super) fn parse(path: &Path, text: &str) -> Result<Table, ConfigError> {
     toml::from_str(text).map_err(|e| {
         let at = e.span().map_or(0, |span| span.start);
         let (line, column) = position(text, at);
-        let message = e.message().lines().collect::<Vec<_>>().join(", ");
+        let mut message = e.message().lines().collect::<Vec<_>>().join(", ");
+        if let Some(key) = e.span().and_then(|span| text.get(span)).filter(|_| message == "duplicate key") {
+            message.push_str(&format!(" `{key}`"));
+        }
         ConfigError::new(format!("{}:{line}:{column}: {message}", path.display()))
             .hint("mend that line; nothing of the file was used")
     })
@@ -180,7 +187,7 @@ impl Source<'_> {
     }
 }
 
-fn check(table: Table, source: &Source<'_>, author: Author) -> Layer {
+fn check(table: Table, source: &Source<'_>, author: Author<'_>) -> Layer {
     let mut checker = Checker { source, author, path: Vec::new(), warnings: Vec::new() };
     let table = checker.table(table, keys::ROOT);
     Layer { table, warnings: checker.warnings }
@@ -188,7 +195,7 @@ fn check(table: Table, source: &Source<'_>, author: Author) -> Layer {
 
 struct Checker<'a> {
     source: &'a Source<'a>,
-    author: Author,
+    author: Author<'a>,
     /// The keys down to the one being looked at.
     path: Vec<String>,
     warnings: Vec<Warning>,
@@ -219,10 +226,10 @@ impl Checker<'_> {
     }
 
     fn value(&mut self, value: Value, kind: Kind) -> Option<Value> {
-        if self.author == Author::Project && self.user_only() {
-            self.warn(Weight::Notice, |key| {
-                format!("`{key}` is ignored: only your own configuration file may set it")
-            });
+        if let Author::Project(own) = self.author
+            && let Some(why) = self.overreach(own, &value)
+        {
+            self.warn(Weight::Notice, |key| format!("`{key}` is ignored: {why}"));
             return None;
         }
         let wanted = match (kind, value) {
@@ -288,15 +295,17 @@ impl Checker<'_> {
         self.warn(Weight::Mistake, |key| format!("unknown key `{key}` is ignored{meant}"));
     }
 
-    /// Profiles are under the same rule as the file they stand in.
-    fn user_only(&self) -> bool {
-        let path = match self.path.as_slice() {
-            [profiles, _, rest @ ..] if profiles == "profiles" => rest,
-            path => path,
-        };
-        keys::USER_ONLY.iter().any(|rule| {
-            rule.len() == path.len() && rule.iter().zip(path).all(|(want, have)| *want == "*" || want == have)
-        })
+    /// Why a project's file may not set this key to this value.
+    fn overreach(&self, own: &Table, value: &Value) -> Option<&'static str> {
+        if keys::USER_ONLY.iter().any(|rule| self.path == *rule) {
+            return Some("only your own configuration file may set it");
+        }
+        let rule = keys::STRICTER.iter().find(|rule| self.path == rule.path)?;
+        let (last, above) = rule.path.split_last()?;
+        let table = above.iter().try_fold(own, |table, key| table.get(*key)?.as_table());
+        let own = table.and_then(|table| table.get(*last));
+        rule.widens(own, value)
+            .then_some("a project may make this stricter than your own configuration, not wider")
     }
 
     fn warn(&mut self, weight: Weight, text: impl Fn(&str) -> String) {

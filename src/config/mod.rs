@@ -23,6 +23,7 @@ use serde::Deserialize;
 pub use dirs::Dirs;
 pub use edit::{Change, apply};
 pub use env::Env;
+pub use keys::near;
 pub use layers::{Inputs, Loaded, Strictness, load};
 pub use load::{Override, Warning, Weight};
 pub use model::{Choice, choose};

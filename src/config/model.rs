@@ -1,6 +1,6 @@
 //! Which model at which provider a name means.
 
-use super::{Config, ConfigError};
+use super::{Config, ConfigError, provider};
 
 /// A provider's id and the model's name there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +30,15 @@ pub fn choose(
         name.split_once('/').filter(|(id, rest)| !rest.is_empty() && known.iter().any(|k| k == id));
     let (provider, model) = match (set, prefixed) {
         (None, Some(both)) => both,
-        (None, None) => (USUAL, name),
+        (None, None) => {
+            // OpenAI's own names have no slash; what serves them at another address may have some.
+            let moved = config.openai_base_url.is_some() || config.model_providers.contains_key(USUAL);
+            match name.split_once('/') {
+                Some((id, "")) if known.iter().any(|k| k == id) => return Err(no_model(Some(id))),
+                Some((id, _)) if !moved => return Err(provider::unknown(id, known)),
+                Some(_) | None => (USUAL, name),
+            }
+        }
         (Some(provider), None) => (provider, name),
         (Some(provider), Some((id, rest))) => match serves(provider, name) {
             Some(true) => (provider, name),
@@ -49,8 +57,8 @@ fn no_model(provider: Option<&str>) -> ConfigError {
         Some(provider) => ConfigError::new(format!("no model is set for provider `{provider}`"))
             .hint("name one with -m NAME or `model` in the configuration file"),
         None => ConfigError::new("no model is set up").hint(
-            "with a key: export OPENAI_API_KEY=… (or another provider's) and run `tack -m openai/MODEL`; \
-             with a local server: `tack --oss -m MODEL`; with neither: `tack demo`",
+            "with a key in OPENAI_API_KEY: tack -p PROMPT -m openai/MODEL (other providers likewise); \
+             with a local server: tack -p PROMPT -m ollama/MODEL; with neither: tack demo",
         ),
     }
 }

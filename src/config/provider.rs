@@ -56,6 +56,8 @@ fn overlay(provider: &mut Provider, own: &ProviderKeys, env: &Env) -> Result<(),
     provider.stream_retries = own.stream_max_retries.map_or(provider.stream_retries, count);
     if let Some(ms) = own.stream_idle_timeout_ms {
         provider.idle_timeout = Duration::from_millis(ms);
+        // Who waits long in the middle of a reply waits as long for its beginning.
+        provider.first_byte_timeout = provider.first_byte_timeout.max(provider.idle_timeout);
     }
     provider.headers.extend(own.http_headers.iter().map(|(name, text)| (name.clone(), Secret::new(text))));
     provider.headers.extend(from_env(&own.env_http_headers, env));
@@ -94,7 +96,7 @@ fn key(provider: &Provider, env: &Env) -> Option<Secret> {
     found.map(Secret::new)
 }
 
-fn unknown(id: &str, known: &[String]) -> ConfigError {
+pub(super) fn unknown(id: &str, known: &[String]) -> ConfigError {
     let meant = keys::meant(id, known.iter().map(String::as_str));
     ConfigError::new(format!("there is no provider `{id}`{meant}"))
         .hint(format!("there are: {}; add your own as [model_providers.{id}]", known.join(", ")))

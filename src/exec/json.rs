@@ -1,7 +1,7 @@
 //! Events as JSON lines: the exec protocol that programs which embed Codex expect.
 //!
-//! Names, fields and order are that protocol's; see `docs/exec-events.md`. tack adds fields, and
-//! with [`Detail::Full`] events of its own whose types begin with `tack.`.
+//! Names, fields and order are that protocol's. tack adds fields, and with [`Detail::Full`] events
+//! of its own whose types begin with `tack.`.
 
 use std::collections::HashMap;
 use std::io::Write;

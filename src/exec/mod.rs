@@ -55,7 +55,7 @@ pub fn show(mut from: Receiver<Event>, output: &Output, stopper: &Stopper) -> Op
         if let Event::TurnEnded { end, .. } = &event {
             ended = Some(end.clone());
             if let Err(error) = keep_last_message(end, output) {
-                let _ = writeln!(std::io::stderr(), "warning: {error}");
+                let _ = writeln!(std::io::stderr(), "warning: {error:#}");
             }
         }
         if !broken && let Err(error) = frontend.hear(&event) {

@@ -7,7 +7,7 @@ use std::io::{IsTerminal, Read, Write};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
 /// Most bytes that are taken.
 const MOST: usize = 16 << 20;
@@ -18,6 +18,8 @@ const NOTICE: Duration = Duration::from_secs(1);
 /// How long a pipe may pause once data came.
 const PAUSE: Duration = Duration::from_secs(600);
 
+const UNREADABLE: &str = "standard input cannot be read";
+
 /// The prompt is stdin, read to its end.
 pub fn prompt() -> Result<String> {
     if std::io::stdin().is_terminal() {
@@ -25,7 +27,7 @@ pub fn prompt() -> Result<String> {
     }
     let text = collect(&reader(), Vec::new())?;
     if text.trim().is_empty() {
-        bail!("no prompt: standard input is empty");
+        bail!("no prompt: standard input is empty; give the prompt as an argument, or pipe it in");
     }
     Ok(text)
 }
@@ -45,7 +47,7 @@ pub fn beside_prompt() -> Result<Option<String>> {
     };
     match first {
         Ok(chunk) => {
-            let text = collect(&chunks, chunk?)?;
+            let text = collect(&chunks, chunk.context(UNREADABLE)?)?;
             Ok((!text.trim().is_empty()).then_some(text))
         }
         Err(RecvTimeoutError::Disconnected) => Ok(None),
@@ -87,7 +89,7 @@ fn reader() -> Receiver<std::io::Result<Vec<u8>>> {
 fn collect(chunks: &Receiver<std::io::Result<Vec<u8>>>, mut bytes: Vec<u8>) -> Result<String> {
     loop {
         match chunks.recv_timeout(PAUSE) {
-            Ok(chunk) => bytes.extend_from_slice(&chunk?),
+            Ok(chunk) => bytes.extend_from_slice(&chunk.context(UNREADABLE)?),
             Err(RecvTimeoutError::Disconnected) => break,
             Err(RecvTimeoutError::Timeout) => {
                 bail!("standard input paused for {} s without ending", PAUSE.as_secs())

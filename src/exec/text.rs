@@ -16,6 +16,8 @@ pub(super) struct Text {
     open: HashMap<CallId, Action>,
     /// Words of the latest reply: shown on stderr once it turns out that more follows.
     said: Option<String>,
+    /// The wait that was announced last.
+    waiting: Option<String>,
     /// stdout is a terminal: what a model says must not steer it.
     guarded: bool,
 }
@@ -27,6 +29,7 @@ impl Text {
             session: None,
             open: HashMap::new(),
             said: None,
+            waiting: None,
             guarded: std::io::stdout().is_terminal(),
         }
     }
@@ -105,6 +108,8 @@ impl Text {
                         out.write_all(b"\n")?;
                     }
                     out.flush()?;
+                } else {
+                    self.note(Style::Warn, "warning: the model ended the turn without a word");
                 }
             }
             End::Failed { message } => {
@@ -147,7 +152,12 @@ impl Frontend for Text {
                 let wait = *wait_ms as f64 / 1e3;
                 self.note(Style::Warn, &format!("{why}; trying again in {wait:.1} s ({attempt}/{of})"));
             }
-            Event::Waiting(what) => self.note(Style::Dim, what),
+            // A wait is announced again and again while it lasts.
+            Event::Waiting(what) if self.waiting.as_ref() == Some(what) => {}
+            Event::Waiting(what) => {
+                self.note(Style::Dim, what);
+                self.waiting = Some(what.clone());
+            }
             Event::CallStarted(call) => {
                 self.flush_said();
                 self.open.insert(call.id.clone(), call.action.clone());

@@ -301,10 +301,10 @@ impl Harness for Loaded {
 }
 
 /// What texts about a call, a result or the loop may use besides the facts.
-const SAYING: [&str; 26] = [
+const SAYING: [&str; 27] = [
     "text", "out", "action", "args", "name", "names", "closest", "param", "wanted", "got", "missing",
-    "problem", "example", "usage", "found", "why", "times", "left", "summary", "diff", "shown", "count",
-    "command", "exit", "tail", "focus",
+    "problem", "example", "usage", "found", "why", "times", "left", "summary", "request", "diff", "shown",
+    "count", "command", "exit", "tail", "focus",
 ];
 
 pub(super) const WRAP: &str = "notes.wrap";

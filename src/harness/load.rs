@@ -35,7 +35,7 @@ fn meant(near: &[String]) -> String {
     match near {
         [] => "; `tack harness list` shows all".to_owned(),
         near => format!(
-            "; did you mean {}",
+            "; did you mean {}?",
             near.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(" or ")
         ),
     }

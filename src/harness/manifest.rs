@@ -289,6 +289,8 @@ pub enum Salvage {
     Markers,
     /// A reply that is one shell block and nothing else.
     Shell,
+    /// The first JSON call within a longer text; what follows it was made up and is cut away.
+    Within,
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -22,7 +22,7 @@ pub enum Saying<'a> {
     /// Asks for a summary of the session so far.
     Compact,
     /// How the summary is put back.
-    SummaryBack { summary: &'a str },
+    SummaryBack { summary: &'a str, request: &'a str },
     /// Stands where an image was.
     ImageLeftOut,
     /// Nobody is there to answer a question.
@@ -60,7 +60,9 @@ impl Saying<'_> {
         match self {
             Self::Repeat { times } | Self::RepeatStop { times } => values.with("times", times),
             Self::StepsLeft { left } => values.with("left", left),
-            Self::SummaryBack { summary } => values.with("summary", summary),
+            Self::SummaryBack { summary, request } => {
+                values.with("summary", summary).with("request", request)
+            }
             Self::JobEnded { id, command, exit, tail } => {
                 values.with("name", id).with("command", command).with("exit", exit).with("tail", tail)
             }

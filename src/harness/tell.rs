@@ -96,7 +96,9 @@ pub(super) fn submitted(
         Action::Shell { .. } => {
             let worked = outcome.state == State::Ok && outcome.exit == Some(0);
             let line = submit.first_line.as_deref().filter(|_| worked);
-            Ok(line.and_then(|line| after_line(&outcome.text, line)).map_or(Submitted::No, Submitted::Yes))
+            let said = line.and_then(|line| after_line(&outcome.text, line));
+            let said = said.map(|said| if said.is_empty() { words_of(call, view) } else { said });
+            Ok(said.map_or(Submitted::No, Submitted::Yes))
         }
         Action::Submit { text } if outcome.state == State::Ok => {
             if let Some(file) = &submit.confirm

@@ -169,6 +169,9 @@ pub enum Stop {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     pub text: String,
+    /// What the person asked for last, word for word: a summary must not be all that is left of it.
+    #[serde(default)]
+    pub request: String,
     pub upto: ItemId,
 }
 

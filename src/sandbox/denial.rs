@@ -196,4 +196,26 @@ mod tests {
             assert_eq!(hint(Mode::WorkspaceWrite, output), None, "{output}");
         }
     }
+
+    #[test]
+    fn what_a_model_reads() {
+        let output = "touch: cannot touch 'HOME/.bashrc': Read-only file system\n\
+                      fatal: Unable to create 'HOME/proj/.git/index.lock': Read-only file system\n\
+                      curl: (6) Could not resolve host: example.org";
+        insta::assert_snapshot!(hint(Mode::WorkspaceWrite, output).unwrap(), @r"
+        [sandbox] blocked: write HOME/.bashrc (outside the writable folders (HOME/proj); --add-dir DIR adds one)
+        [sandbox] blocked: write HOME/proj/.git/index.lock (HOME/proj/.git is read-only; git's own files can be written with --git commit)
+        [sandbox] blocked: network (off for commands)
+        [sandbox] only the user can lift this, with a flag of tack: --add-dir HOME or --git commit or -c sandbox_workspace_write.network_access=true or -s danger-full-access
+        ");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_output_is_too_odd(output in ".{0,400}(: |'|/|Permission denied|EROFS|\n){0,9}.{0,40}") {
+            let policy = Wish::new(Mode::ReadOnly, ".").settle().unwrap().policy;
+            let lines = denial_hint(&policy, &output).map_or(0, |hint| hint.lines().count());
+            assert!(lines <= 6);
+        }
+    }
 }

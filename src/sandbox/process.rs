@@ -81,6 +81,9 @@ impl Tree {
                 None
             }
         };
+        if start.session == Session::Kept {
+            command.arg0("tack");
+        }
         prepare(&mut command, start.keep, start.session);
         let child = launch(command).await?;
         let pid = child.id().map_or(0, u32::cast_signed);

@@ -17,7 +17,16 @@ impl Scratch {
     pub fn make(base: &Path) -> io::Result<Scratch> {
         fs::create_dir_all(base)?;
         sweep(base);
-        let path = base.canonicalize()?.join(uuid::Uuid::now_v7().to_string());
+        Self::at(base.canonicalize()?.join(uuid::Uuid::now_v7().to_string()))
+    }
+
+    /// Makes one among the system's temporary files, for want of a folder of our own. What a dead
+    /// session leaves there is the system's to sweep.
+    pub fn make_in_temp() -> io::Result<Scratch> {
+        Self::at(std::env::temp_dir().canonicalize()?.join(format!("tack-{}", uuid::Uuid::now_v7())))
+    }
+
+    fn at(path: PathBuf) -> io::Result<Scratch> {
         let mut builder = fs::DirBuilder::new();
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);

@@ -1,7 +1,7 @@
 //! Tools: running an [`Action`] under a policy and saying what came of it.
 //!
 //! One file per noun. Tools never see a surface name and never fail: what goes wrong is an
-//! [`Outcome`]. Paths are resolved in [`path`] against the working folder, then opened through
+//! [`Outcome`]. Paths are resolved in `path` against the working folder, then opened through
 //! [`crate::sandbox::files`], so that file tools obey the same policy as commands. Every failure
 //! carries `data.error`, one word a result template can branch on.
 // A refusal is an outcome like any other and rare; a box around it would only be noise.

@@ -208,10 +208,12 @@ impl Capture {
     pub(super) fn push(&mut self, raw: &[u8]) {
         self.total.bytes += raw.len() as u64;
         self.total.ends += memchr::memchr_iter(b'\n', raw).count() as u64;
+        let long = self.total.bytes > self.limits.bytes as u64 || self.total.ends > self.limits.lines as u64;
         if let Some(spill) = &mut self.spill {
-            let long =
-                self.total.bytes > self.limits.bytes as u64 || self.total.ends > self.limits.lines as u64;
-            spill.push(raw, long);
+            spill.push(raw);
+            if long {
+                spill.open();
+            }
         }
         let ends = &mut self.ends;
         self.cleaner.push(raw, &mut |text| ends.push(text));

@@ -166,13 +166,15 @@ fn take_hunk_line(hunks: &mut Vec<Hunk>, line: &str) -> Result<(), String> {
 }
 
 impl Hunk {
-    /// The lines that have to be there, and which of them go.
+    /// The lines that have to be there.
     fn old(&self) -> Vec<&str> {
-        let old = |row| match row {
-            &Row::Keep(ref line) | &Row::Old(ref line) => Some(line.as_str()),
-            &Row::New(_) => None,
-        };
-        self.rows.iter().filter_map(old).collect()
+        self.rows
+            .iter()
+            .filter_map(|row| match row {
+                Row::Keep(line) | Row::Old(line) => Some(line.as_str()),
+                Row::New(_) => None,
+            })
+            .collect()
     }
 
     /// Lines added and removed.

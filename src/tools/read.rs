@@ -92,7 +92,7 @@ fn look(policy: &Policy, target: PathBuf, (mut pager, bound): (Pager, &Bound)) -
             Some(text) => {
                 pager.feed(&text.bytes);
                 let page = pager.finish();
-                What::Text(Page { hash: Some(seen::hash(&head)), encoding: "utf-16", ..page })
+                What::Text(Page { hash: Some(seen::hash(&head)), encoding: text.encoding, ..page })
             }
             None => What::Binary,
         }
@@ -180,7 +180,7 @@ struct Page {
     total: Option<u64>,
     /// None: not read to its end.
     hash: Option<String>,
-    encoding: &'static str,
+    encoding: Encoding,
 }
 
 impl Pager {
@@ -251,10 +251,7 @@ impl Pager {
         if self.row_bytes > 0 {
             self.end_line(false);
         }
-        let encoding = match self.census.end() {
-            Encoding::Latin1 => "latin-1",
-            Encoding::Utf8 | Encoding::Utf16Le | Encoding::Utf16Be => "utf-8",
-        };
+        let encoding = self.census.end();
         Page { from: self.from, rows: self.rows, total: Some(self.line - 1), hash: None, encoding }
     }
 }
@@ -349,7 +346,7 @@ impl Page {
         if more && text.ends_with('\n') {
             text.pop();
         }
-        if self.encoding == "latin-1" {
+        if self.encoding == Encoding::Latin1 {
             text = noted(text, &["[not UTF-8; read as Latin-1]".into()]);
         }
         let data = with(
@@ -360,7 +357,7 @@ impl Page {
                 ("total", self.total.into()),
                 ("more", more.into()),
                 ("next", more.then_some(to + 1).into()),
-                ("encoding", self.encoding.into()),
+                ("encoding", self.encoding.name().into()),
             ],
         );
         Outcome { data, ..Outcome::ok(text) }
@@ -370,8 +367,10 @@ impl Page {
         let mut text = String::new();
         for row in &self.rows {
             match self.encoding {
-                "latin-1" => text.push_str(&from_latin1(&row.bytes)),
-                _ => text.push_str(&String::from_utf8_lossy(&row.bytes)),
+                Encoding::Latin1 => text.push_str(&from_latin1(&row.bytes)),
+                Encoding::Utf8 | Encoding::Utf16Le | Encoding::Utf16Be => {
+                    text.push_str(&String::from_utf8_lossy(&row.bytes));
+                }
             }
             if row.more > 0 {
                 text.push_str(&format!("… [{} more bytes in this line]", row.more));

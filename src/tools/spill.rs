@@ -34,13 +34,16 @@ impl Spill {
         Self { folder: folder.to_owned(), held: Vec::new(), file: None }
     }
 
-    /// `long`: from now on it goes to the file.
-    pub(super) fn push(&mut self, raw: &[u8], long: bool) {
-        if let Some(file) = &mut self.file {
-            return file.push(raw);
+    pub(super) fn push(&mut self, raw: &[u8]) {
+        match &mut self.file {
+            Some(file) => file.push(raw),
+            None => self.held.extend_from_slice(raw),
         }
-        self.held.extend_from_slice(raw);
-        if long {
+    }
+
+    /// The output is long: what was held and what is to come goes to the file.
+    pub(super) fn open(&mut self) {
+        if self.file.is_none() {
             let mut file = Sink::make(&self.folder, "output");
             file.push(&std::mem::take(&mut self.held));
             self.file = Some(file);
@@ -137,12 +140,13 @@ mod tests {
     fn only_long_output_makes_a_file_and_it_is_whole() {
         let folder = tempfile::tempdir().unwrap();
         let mut short = Spill::new(folder.path());
-        short.push(b"few words", false);
+        short.push(b"few words");
         assert!(short.finish().is_none());
         let mut long = Spill::new(&folder.path().join("made/when/needed"));
-        long.push(b"first ", false);
-        long.push(b"second ", true);
-        long.push(b"third", true);
+        long.push(b"first ");
+        long.push(b"second ");
+        long.open();
+        long.push(b"third");
         let path = long.finish().unwrap().path.unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"first second third");
         #[cfg(unix)]
@@ -156,7 +160,8 @@ mod tests {
     fn a_folder_that_cannot_be_made_is_said() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let mut spill = Spill::new(file.path());
-        spill.push(b"long", true);
+        spill.push(b"long");
+        spill.open();
         let spilled = spill.finish().unwrap();
         assert_eq!(spilled.path, None);
         assert!(spilled.trouble.unwrap().contains("could not be kept"));

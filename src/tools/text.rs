@@ -11,6 +11,16 @@ pub(super) enum Encoding {
     Latin1,
 }
 
+impl Encoding {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Utf8 => "utf-8",
+            Self::Utf16Le | Self::Utf16Be => "utf-16",
+            Self::Latin1 => "latin-1",
+        }
+    }
+}
+
 pub(super) const BOM: &[u8] = b"\xEF\xBB\xBF";
 
 /// Text taken out of a file, with all that is needed to put it back.
@@ -40,12 +50,12 @@ impl Text {
         }
         let mut census = Census::default();
         census.count(rest);
-        Some(match census.end() {
-            Encoding::Latin1 if !bom => {
-                Self { encoding: Encoding::Latin1, bom, bytes: from_latin1(rest).into_bytes() }
-            }
-            _ => Self { encoding: Encoding::Utf8, bom, bytes: rest.to_vec() },
-        })
+        let encoding = if bom { Encoding::Utf8 } else { census.end() };
+        let bytes = match encoding {
+            Encoding::Latin1 => from_latin1(rest).into_bytes(),
+            Encoding::Utf8 | Encoding::Utf16Le | Encoding::Utf16Be => rest.to_vec(),
+        };
+        Some(Self { encoding, bom, bytes })
     }
 
     /// An empty file: what is written to it is plain UTF-8.

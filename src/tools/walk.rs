@@ -196,8 +196,26 @@ fn prepare(cx: &ToolCx<'_>, ask: &Ask<'_>) -> Result<Search, Outcome> {
         let walk = Walk::new(cx, Some(&literal), hidden)?;
         return Ok(Search { walk, pattern: Pattern::new("*")? });
     }
+    let pattern = literal_folders(cx, &base, &rest)?;
     let base = base.to_string_lossy();
-    Ok(Search { walk: Walk::new(cx, Some(base.as_ref()), hidden)?, pattern: Pattern::new(&rest)? })
+    Ok(Search { walk: Walk::new(cx, Some(base.as_ref()), hidden)?, pattern: Pattern::new(&pattern)? })
+}
+
+/// The pattern with its leading folders taken by name where they exist so: `[id]` is a folder of
+/// many a web project.
+fn literal_folders(cx: &ToolCx<'_>, base: &Path, pattern: &str) -> Result<String, Outcome> {
+    let mut folder = path::resolve(cx, &base.to_string_lossy())?;
+    let mut parts: Vec<String> = pattern.split('/').map(str::to_owned).collect();
+    let folders = parts.len() - 1;
+    for part in &mut parts[..folders] {
+        folder.push(&*part);
+        // Nobody names a folder with a star.
+        if part.contains('*') || !files::resolve(cx.policy, &folder).is_ok_and(|real| real.is_dir()) {
+            break;
+        }
+        *part = globset::escape(part);
+    }
+    Ok(parts.join("/"))
 }
 
 /// The folder to search and the pattern below it: leading parts that are plain names and lead

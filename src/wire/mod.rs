@@ -163,6 +163,9 @@ pub enum Failure {
     /// The model or server takes no tools.
     #[error("{0}")]
     NoTools(String),
+    /// The server wants no reasoning sent back to it.
+    #[error("{0}")]
+    NoThinking(String),
     /// A limit of the service; `retry_at` is when it says to come back.
     #[error("{message}")]
     Limited { message: String, retry_at: Option<jiff::Timestamp> },

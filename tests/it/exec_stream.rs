@@ -124,11 +124,31 @@ fn reasoning_goes_back_with_its_tool_turn() {
     );
     let tack = Tack::new(&server);
     tack.run(["-p", "x", "--harness", "qwen-code"]).code(0);
-    let plain = Server::start(vec![says("ok"), says("ok")]);
-    let tack = Tack::new(&plain);
-    tack.run(["-p", "x"]).code(0);
-    tack.run(["exec", "resume", "--last", "y"]).code(0);
-    assert!(!plain.requests()[1].body["messages"].to_string().contains("reasoning"));
+}
+
+#[test]
+fn a_server_that_wants_no_reasoning_back_gets_none() {
+    let server = Server::with(
+        vec![
+            sse([
+                delta(&json!({"reasoning_content": "think"})),
+                call(0, "a", "bash", "{\"command\":\"true\"}"),
+                end("tool_calls"),
+                done(),
+            ]),
+            says("ok"),
+        ],
+        |request| {
+            request.body["messages"]
+                .to_string()
+                .contains("reasoning_content")
+                .then(|| error(400, "reasoning_content is not allowed in the messages"))
+        },
+    );
+    let ran = Tack::new(&server).run(["-p", "x"]).code(0);
+    assert_eq!(ran.stdout, "ok\n");
+    assert_eq!(server.requests().len(), 3);
+    valid_history(&server.requests()[2].body).unwrap();
 }
 
 // Text that is a call.

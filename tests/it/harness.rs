@@ -66,7 +66,7 @@ fn a_small_model_sees_fewer_tools() {
         sample.prompt.tools.into_iter().map(|tool| tool.name).collect::<Vec<_>>().join(" ")
     };
     assert_eq!(names("minimal", Class::M), "bash read edit write job");
-    assert_eq!(names("minimal", Class::S), "bash read edit write");
+    assert_eq!(names("minimal", Class::S), "bash finish");
     assert_eq!(names("qwen-code", Class::S), "read_file edit write_file run_shell_command");
     let small = Model { class: Class::S, ..sample_model() };
     let minimal = harness("minimal");
@@ -113,7 +113,14 @@ async fn results_are_told_as_the_client_tells_them() {
         ("ok", ran("hello", 0)),
         ("exit 2", ran("oops", 2)),
         ("nothing", ran("", 0)),
-        ("long", Outcome { cut: Some(cut), ..ran("HEAD…TAIL", 0) }),
+        (
+            "long",
+            Outcome {
+                cut: Some(cut),
+                data: json!({"pid": 7, "timeout": 30000, "notes": ["[1 process was left behind]"]}),
+                ..ran("HEAD…TAIL\n[1 process was left behind]", 0)
+            },
+        ),
         ("too slow", Outcome { state: State::TimedOut, took: 30000, ..ran("so far", 124) }),
         ("refused", Outcome::refused("writing to /etc is not allowed here; --add-dir /etc would allow it")),
         ("stopped", Outcome::interrupted("so far")),
@@ -270,7 +277,7 @@ fn sayings() {
         Saying::RepeatStop { times: 5 },
         Saying::StepsLeft { left: 2 },
         Saying::Compact,
-        Saying::SummaryBack { summary: "Much was done." },
+        Saying::SummaryBack { summary: "Much was done.", request: "Mend it." },
         Saying::ImageLeftOut,
         Saying::Unattended,
         Saying::JobEnded { id: "j1", command: "make", exit: Some(2), tail: "No rule" },
@@ -282,6 +289,8 @@ fn sayings() {
         all("mini-swe-agent")
     ));
     assert!(
-        harness("qwen-code").say(&Saying::SummaryBack { summary: "x" }).starts_with("<state_snapshot>\nx")
+        harness("qwen-code")
+            .say(&Saying::SummaryBack { summary: "x", request: "Mend it." })
+            .starts_with("<state_snapshot>\nx")
     );
 }

@@ -2,9 +2,16 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod bad;
+mod bad_place;
+mod bad_secret;
+mod bad_server;
+mod bad_session;
+mod bad_words;
 #[cfg(target_os = "linux")]
 mod cell;
 mod config;
+mod demo;
 mod deps;
 mod exec;
 mod exec_stop;

@@ -1,6 +1,7 @@
 //! Attempts to get out of tier A, each with a control run that shows the attempt works outside.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::print_stderr)]
 
+use std::fmt::Write;
 use std::fs;
 
 use tack::sandbox::{Exit, GitAccess, Mode, Net, Tier};
@@ -98,6 +99,11 @@ fn hidden_files_are_neither_read_nor_listed() {
     refused(&cell, "grep password ../.netrc");
     refused_to_root(&cell, "grep . /etc/shadow");
     refused(&cell, "chmod 700 ../.ssh && ls ../.ssh | grep .");
+    let wide = Cell::with(FULL, |wish| wish.add_dirs.extend(wish.home.clone()));
+    assert!(wide.sh("echo x > ../added").ok());
+    for script in ["cat ../.ssh/id", "mv ../.ssh ../s", "echo x > ../.ssh/new", "ls ../.ssh"] {
+        assert!(!wide.sh(script).ok(), "{script}");
+    }
     let hint = cell.sh("cat ../.ssh/id").hint.unwrap();
     assert!(hint.contains(".ssh/id") && hint.contains("reveal"), "{hint}");
 }
@@ -178,21 +184,13 @@ fn dangerous_system_calls_are_refused() {
         return;
     }
     let cell = Cell::new(FULL);
-    let call = |args: &str| {
-        let code = format!(
-            "import ctypes,sys; l=ctypes.CDLL(None,use_errno=True); r=l.syscall({args}); print(ctypes.get_errno() if r < 0 else 0)"
-        );
-        (cell.python(&code).text.trim().to_owned(), cell.control(&python(&code)).text.trim().to_owned())
-    };
-    for (name, args, errno) in [
+    let calls = [
         ("ptrace traceme", "101, 0, 0, 0, 0", libc::EPERM),
         ("io_uring_setup", "425, 1, None", libc::EPERM),
         ("bpf", "321, 0, None, 0", libc::EPERM),
         ("userfaultfd", "323, 0", libc::EPERM),
         ("perf_event_open", "298, None, 0, -1, -1, 0", libc::EPERM),
         ("keyctl", "250, 0, -3, 0", libc::EPERM),
-        ("unshare user", "272, 0x10000000", libc::EPERM),
-        ("unshare mount", "272, 0x20000", libc::EPERM),
         ("setns", "308, 0, 0", libc::EPERM),
         ("mount", "165, None, b'/nowhere', b'tmpfs', 0, None", libc::EPERM),
         ("umount", "166, b'/nowhere', 2", libc::EPERM),
@@ -205,11 +203,24 @@ fn dangerous_system_calls_are_refused() {
         ("clone newuser", "56, 0x10000200, None, None, None, 0", libc::EPERM),
         ("x32 getpid", "0x40000027", libc::ENOSYS),
         ("tiocsti", "16, -1, 0x5412, b'x'", libc::EPERM),
-    ] {
-        let (inside, outside) = call(args);
+        // Last, as outside they succeed and change what the process may do.
+        ("unshare mount", "272, 0x20000", libc::EPERM),
+        ("unshare user", "272, 0x10000000", libc::EPERM),
+    ];
+    let mut code = String::from("import ctypes; l = ctypes.CDLL(None, use_errno=True)\n");
+    for (_, args, _) in &calls {
+        writeln!(code, "print(ctypes.get_errno() if l.syscall({args}) < 0 else 0)").unwrap();
+    }
+    let (inside, outside) = (cell.python(&code).text, cell.control(&python(&code)).text);
+    assert_eq!(
+        (inside.lines().count(), outside.lines().count()),
+        (calls.len(), calls.len()),
+        "{inside}{outside}"
+    );
+    for ((name, _, errno), (inside, outside)) in calls.iter().zip(inside.lines().zip(outside.lines())) {
         assert_eq!(inside, errno.to_string(), "{name}");
         // x32 may be missing from the kernel altogether, and much is refused to ordinary users.
-        if name != "x32 getpid" && rustix::process::getuid().is_root() {
+        if *name != "x32 getpid" && rustix::process::getuid().is_root() {
             assert_ne!(outside, inside, "{name} is refused outside too, so the test shows nothing");
         }
     }
@@ -360,6 +371,10 @@ fn a_commit_needs_the_grant_and_leaves_hooks_alone() {
     ] {
         assert!(!open.sh(script).ok(), "{script}");
     }
+    // G09: what needs an editor fails at once and says so.
+    let ran = open.sh("git commit --allow-empty; git log; git rebase -i --root; read x; echo got:$x; git log --oneline | wc -l");
+    assert!(ran.text.contains("no editor is available") && ran.text.ends_with("got:\n1\n"), "{}", ran.text);
+    assert!(open.sh("git rebase --abort; git status").ok());
     let ran = open.sh("git checkout -q -b b && git tag t && git stash list && git gc -q && git branch");
     assert!(ran.ok(), "{ran:?}");
     for name in ["commondir", "config.worktree"] {
@@ -538,4 +553,20 @@ fn rewish(cell: &Cell) -> tack::sandbox::Policy {
         ..tack::sandbox::Wish::new(Mode::WorkspaceWrite, &cell.proj)
     };
     wish.settle().unwrap().policy
+}
+
+#[test]
+fn a_32_bit_entry_is_killed() {
+    if !holds(FULL) || !cfg!(target_arch = "x86_64") {
+        return;
+    }
+    let cell = Cell::new(FULL);
+    let code = "int main(void) { int r; __asm__ volatile(\"int $0x80\" : \"=a\"(r) : \"a\"(20)); return r < 0 ? 9 : 0; }";
+    fs::write(cell.proj.join("e.c"), code).unwrap();
+    assert!(cell.sh("cc e.c -o e").ok());
+    if !cell.control("./e").ok() {
+        eprintln!("SKIPPED: this kernel has no 32-bit entry");
+        return;
+    }
+    assert_eq!(cell.sh("exec ./e").exit, Exit::Signal(libc::SIGSYS));
 }

@@ -62,6 +62,26 @@ fn the_network_is_closed_by_family() {
 }
 
 #[test]
+fn root_cannot_reach_the_machine_through_files() {
+    if !holds(REDUCED) {
+        return;
+    }
+    let cell = Cell::new(REDUCED);
+    if rustix::process::getuid().is_root() {
+        // Not opened, neither here nor there.
+        refused(&cell, "mknod node b 254 200");
+    }
+    for script in
+        ["cat /proc/sys/vm/swappiness > v && cat v > /proc/sys/vm/swappiness", ": > /sys/kernel/mm/ksm/run"]
+    {
+        assert!(!cell.sh(script).ok(), "{script}");
+    }
+    let kept = cell.sh("grep CapEff /proc/self/status").text;
+    let kept = u64::from_str_radix(kept.trim().rsplit('\t').next().unwrap(), 16).unwrap();
+    assert_eq!(kept & !0b11011, 0, "only what files of others need: {kept:x}");
+}
+
+#[test]
 fn protected_files_are_compared_and_put_back() {
     if !holds(REDUCED) {
         return;
@@ -100,7 +120,7 @@ fn the_tree_ends_with_the_command() {
 }
 
 #[test]
-fn processes_outside_get_no_signal() {
+fn processes_outside_get_no_signal_and_keep_their_environment() {
     if !holds(REDUCED) {
         return;
     }
@@ -110,7 +130,9 @@ fn processes_outside_get_no_signal() {
         return;
     }
     let mut victim = Command::new("sleep").arg("60").spawn().unwrap();
-    refused(&Cell::new(REDUCED), &format!("kill -0 {}", victim.id()));
+    let cell = Cell::new(REDUCED);
+    refused(&cell, &format!("kill -0 {}", victim.id()));
+    refused(&cell, &format!("cat /proc/{}/environ", victim.id()));
     victim.kill().unwrap();
     victim.wait().unwrap();
 }

@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use tack::sandbox::{Io, Linux, Mode, Running, Sandbox, SandboxError, Tier, Wish, probe};
+use tack::sandbox::{Exit, Io, Linux, Mode, Running, Sandbox, SandboxError, Tier, Wish, probe};
 
 use super::cell::{Cell, TACK, block_on, holds};
 
@@ -91,4 +91,27 @@ fn a_report_reads_as_text_and_as_json() {
     let json = serde_json::to_value(&report).unwrap();
     assert_eq!(json["landlock_abi"], report.landlock_abi);
     assert_eq!(json["layers"][0]["holds"], report.layers[0].holds);
+}
+
+#[test]
+fn end_reaches_the_command_through_its_helper() {
+    use std::time::{Duration, Instant};
+    for tier in [Tier::Namespaces, Tier::Landlock].into_iter().filter(|t| holds(*t)) {
+        let cell = Cell::new(tier);
+        let linux = Linux::with_tier(TACK, tier);
+        let begun = Instant::now();
+        block_on(async {
+            let polite = cell.cmd("trap 'echo bye; exit 3' TERM; echo up; while :; do sleep 0.05; done");
+            let mut running: Box<dyn Running> = linux.spawn(&cell.policy, &polite).await.unwrap();
+            running.read(&mut [0; 3]).await.unwrap();
+            running.end(Duration::from_secs(20)).await;
+            assert_eq!(running.wait().await.unwrap(), Exit::Code(3), "{tier:?}");
+            let deaf = cell.cmd("trap '' TERM; echo up; while :; do sleep 0.05; done");
+            let mut running: Box<dyn Running> = linux.spawn(&cell.policy, &deaf).await.unwrap();
+            running.read(&mut [0; 3]).await.unwrap();
+            running.end(Duration::from_millis(100)).await;
+            assert_ne!(running.wait().await.unwrap(), Exit::Code(0), "{tier:?}");
+        });
+        assert!(begun.elapsed() < Duration::from_secs(15), "it was not waited for in vain");
+    }
 }

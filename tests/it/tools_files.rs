@@ -333,3 +333,19 @@ async fn g24_a_working_folder_need_not_be_utf_8() {
     let patch = "*** Begin Patch\n*** Update File: f.txt\n@@\n-two\n+three\n*** End Patch\n";
     assert_eq!(bench.run(&Action::Patch { text: patch.into() }).await.state, State::Ok);
 }
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn what_is_no_plain_file_is_not_waited_for() {
+    let bench = Bench::new();
+    assert!(std::process::Command::new("mkfifo").arg(bench.cwd.join("pipe")).status().unwrap().success());
+    std::os::unix::fs::symlink("loop", bench.cwd.join("loop")).unwrap();
+    for path in ["pipe", "/dev/zero", "/dev/tty", "loop"] {
+        for action in [read(path), write(path, "x"), edit(path, "a", "b"), insert(path, 0, "x")] {
+            let outcome = bench.run(&action).await;
+            assert_ne!(outcome.state, State::Ok, "{action:?}: {}", outcome.text);
+        }
+    }
+    let status = bench.run(&read("/proc/self/status")).await;
+    assert!(status.text.starts_with("Name:"), "a file of unknown size is read: {}", status.text);
+}

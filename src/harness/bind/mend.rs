@@ -1,5 +1,6 @@
 //! Mending JSON that a model wrote, as far as the mending cannot change what it means: fences
-//! around it, control characters in strings, trailing commas. What was cut off stays cut off.
+//! around it, control characters in strings, trailing commas, a backslash that was meant for a shell
+//! or a regular expression. What was cut off stays cut off.
 
 use std::borrow::Cow;
 
@@ -51,7 +52,8 @@ fn without_fence(text: &str) -> &str {
     inside[label_ends..].trim()
 }
 
-/// Escapes raw control characters inside strings and drops commas before a closing bracket.
+/// Escapes raw control characters and stray backslashes inside strings and drops commas before a
+/// closing bracket. `\'` and `\x` stay an error: in other languages they mean something else.
 pub(crate) fn mended(text: &str) -> Cow<'_, str> {
     let mut out = String::with_capacity(text.len() + 16);
     let mut in_string = false;
@@ -62,6 +64,9 @@ pub(crate) fn mended(text: &str) -> Cow<'_, str> {
             '\\' if in_string => {
                 out.push(c);
                 if let Some((_, escaped)) = chars.next() {
+                    if !"\"\\/bfnrtu'x".contains(escaped) {
+                        out.push('\\');
+                    }
                     push(&mut out, escaped);
                 }
                 continue;
@@ -100,6 +105,8 @@ mod tests {
             ("```json\n{\"a\": 1}\n```", json!({"a": 1})),
             ("{\"a\": \",}\"}", json!({"a": ",}"})),
             ("{\"a\": \"q\\\"\n\"}", json!({"a": "q\"\n"})),
+            (r#"{"a": "find . -exec rm {} \;"}"#, json!({"a": r"find . -exec rm {} \;"})),
+            (r#"{"a": "grep '\.py\|\d' \n"}"#, json!({"a": "grep '\\.py\\|\\d' \n"})),
         ];
         for (text, want) in table {
             assert_eq!(object(text).map(Value::Object), Ok(want), "{text}");
@@ -117,7 +124,8 @@ mod tests {
         ] {
             assert_eq!(object(text), Err(Flaw::CutOff), "{text}");
         }
-        for text in ["[1]", "{\"a\" 1}", "ls", "{\"a\":1}{\"a\":2}"] {
+        for text in [r#"{"a": "it\'s"}"#, r#"{"a": "\x41"}"#, "[1]", "{\"a\" 1}", "ls", "{\"a\":1}{\"a\":2}"]
+        {
             assert!(matches!(object(text), Err(Flaw::Bad(_))), "{text}");
         }
     }

@@ -103,7 +103,7 @@ fn closest<'a>(kit: &'a Kit, name: &str) -> Vec<&'a str> {
 }
 
 /// A call with its required parameters, as a form to fill in.
-fn example(name: &str, tool: &Tool) -> String {
+pub(super) fn example(name: &str, tool: &Tool) -> String {
     let blanks = tool.params.iter().filter(|(_, p)| p.required);
     let blanks: Map<String, Value> = blanks.map(|(name, p)| (name.to_owned(), blank(p))).collect();
     json!({ "name": name, "arguments": blanks }).to_string()

@@ -28,6 +28,7 @@ pub(super) fn interpret(kit: &Kit, reply: &mut Reply, view: &View<'_>) -> anyhow
                 bind::bind(kit, &call.name, &call.args)
             }
         };
+        heed_company(kit, call.name.as_str(), &mut call.action, count);
     }
     let bad = calls.iter().find_map(|call| match &call.action {
         Action::Unknown { why, .. } => Some(why.clone()),
@@ -45,6 +46,14 @@ pub(super) fn interpret(kit: &Kit, reply: &mut Reply, view: &View<'_>) -> anyhow
             Ok(Verdict::Retry(correction(kit, &why, 0, view)?))
         }
         _ => Ok(Verdict::Calls),
+    }
+}
+
+/// Work is not handed in by a reply that has yet to see what its other calls come to.
+fn heed_company(kit: &Kit, name: &str, action: &mut Action, calls: usize) {
+    if calls > 1 && matches!(action, Action::Submit { .. }) {
+        let why = kit.common("not_alone", &kit.bare_values().with("name", name));
+        *action = Action::Unknown { name: name.to_owned(), why };
     }
 }
 
@@ -69,8 +78,10 @@ fn loose(kit: &Kit, reply: &mut Reply, view: &View<'_>) -> anyhow::Result<Verdic
     }
     match salvage::find(kit, &text) {
         Salvaged::Calls(found) if reply.stop != Stop::Length => {
+            let count = found.len();
             let calls = found.into_iter().map(|(name, args, span)| {
-                let action = bind::bind(kit, &name, &args);
+                let mut action = bind::bind(kit, &name, &args);
+                heed_company(kit, &name, &mut action, count);
                 Loose { name, args, action, span, recovered: true }
             });
             place(reply, view, calls);

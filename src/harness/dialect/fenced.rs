@@ -9,7 +9,7 @@ use crate::harness::tool::Tool;
 use crate::harness::{Verdict, View};
 use crate::model::{Part, Reply, Stop};
 
-use super::{Loose, correction, cut_off, place, silent, text_of, words};
+use super::{Loose, after_thinking, correction, cut_off, place, silent, text_of, words};
 
 /// A block: its command, and where it stands with its fences.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,14 +27,16 @@ pub(super) fn interpret(kit: &Kit, reply: &mut Reply, view: &View<'_>) -> anyhow
     }
     let text = text_of(reply);
     let dialect = &kit.manifest.dialect;
-    let mut found = blocks(&text, dialect);
+    let start = after_thinking(&text);
+    let mut found = blocks(&text[start..], dialect);
     let count = found.len();
     let too_many = dialect.which == Which::Only && count > 1;
     match found.pop() {
         Some(_) if too_many => Ok(Verdict::Retry(correction(kit, "", count, view)?)),
         Some(block) => {
             let (name, args, action) = command(kit, &block.text);
-            place(reply, view, [Loose { name, args, action, span: block.span, recovered: false }]);
+            let span = (start + block.span.0, start + block.span.1);
+            place(reply, view, [Loose { name, args, action, span, recovered: false }]);
             Ok(Verdict::Calls)
         }
         None => silent(kit, &text, 0, view),

@@ -10,8 +10,9 @@ pub(crate) mod words;
 
 use crate::model::{Action, CallId, ItemId, Part, Reply, ToolCall};
 
+use super::bind;
 use super::kit::Kit;
-use super::manifest::{DialectKind, Empty, Ends, Need};
+use super::manifest::{DialectKind, Empty, Ends, Need, Salvage};
 use super::{Verdict, View};
 
 /// Fills in the actions of a reply's calls, or finds the calls.
@@ -41,6 +42,12 @@ fn needs_call(kit: &Kit) -> bool {
 /// The format correction: the harness's own, else the common one.
 fn correction(kit: &Kit, why: &str, found: usize, view: &View<'_>) -> anyhow::Result<String> {
     let values = kit.values(view).with("why", why).with("found", found);
+    // Who writes calls as text is shown the text.
+    let as_text = kit.manifest.dialect.salvage.contains(&Salvage::Within);
+    let values = match kit.tools.iter().next().filter(|_| as_text) {
+        Some((name, tool)) => values.with("example", bind::example(name, tool)),
+        None => values,
+    };
     match &kit.manifest.turn.retry {
         Some(file) => kit.render(file, &values),
         None => Ok(kit.common("correction", &values)),
@@ -58,6 +65,16 @@ pub(super) fn text_of(reply: &Reply) -> String {
         Part::Thinking { .. } | Part::Image(_) | Part::Call(_) => None,
     });
     texts.collect()
+}
+
+/// Reasoning that the server left in the text is not looked at.
+fn after_thinking(text: &str) -> usize {
+    let lead = text.len() - text.trim_start().len();
+    let closes = "</think>";
+    match text[lead..].starts_with("<think>").then(|| text.find(closes)).flatten() {
+        Some(at) => at + closes.len(),
+        None => lead,
+    }
 }
 
 /// A call that was found in the text.

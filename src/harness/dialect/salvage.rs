@@ -2,7 +2,8 @@
 //! the wire's calls.
 //!
 //! Only a reply that is nothing but the call, give or take a sentence, counts: JSON in a longer
-//! text is something the model talks about. A call that is not offered or not valid is never run.
+//! text is something the model talks about, save for small models, which talk around their calls
+//! and make up what comes of them. A call that is not offered or not valid is never run.
 
 use serde_json::{Map, Value, json};
 
@@ -27,14 +28,18 @@ pub(super) enum Salvaged {
 const BEFORE: usize = 200;
 const AFTER: usize = 120;
 
-/// What a form finds: raw calls and their place, or that it was cut off.
+/// Braces at which a call within a text is looked for.
+const PLACES: usize = 40;
+
+/// What a form finds: raw calls and their place, that it was cut off, or that it cannot be read.
 enum Raw {
     Calls(Vec<(String, Value)>, (usize, usize)),
     CutOff,
+    Unreadable,
 }
 
 pub(super) fn find(kit: &Kit, text: &str) -> Salvaged {
-    let start = after_thinking(text);
+    let start = super::after_thinking(text);
     let body = &text[start..];
     for form in &kit.manifest.dialect.salvage {
         let raw = match form {
@@ -43,24 +48,16 @@ pub(super) fn find(kit: &Kit, text: &str) -> Salvaged {
             Salvage::Xml => xml(body),
             Salvage::Markers => markers(body),
             Salvage::Shell => shell(kit, body),
+            Salvage::Within => within(kit, body),
         };
         match raw {
             Some(Raw::Calls(calls, (from, to))) => return valid(kit, &calls, (start + from, start + to)),
             Some(Raw::CutOff) => return Salvaged::CutOff,
+            Some(Raw::Unreadable) => return Salvaged::Wrong(String::new()),
             None => {}
         }
     }
     Salvaged::Nothing
-}
-
-/// Reasoning that the server left in the text is not looked at.
-fn after_thinking(text: &str) -> usize {
-    let lead = text.len() - text.trim_start().len();
-    let closes = "</think>";
-    match text[lead..].starts_with("<think>").then(|| text.find(closes)).flatten() {
-        Some(at) => at + closes.len(),
-        None => lead,
-    }
 }
 
 /// All of the calls, or the reason why the first bad one is bad.
@@ -89,9 +86,13 @@ fn valid(kit: &Kit, calls: &[(String, Value)], span: (usize, usize)) -> Salvaged
 /// Whether so little surrounds the place that the reply is the call.
 fn stands_alone(body: &str, (from, to): (usize, usize), after: usize) -> bool {
     let (before, behind) = (body[..from].trim(), body[to..].trim());
+    before.chars().count() <= BEFORE && behind.chars().count() <= after && !only_shows(before)
+}
+
+/// Whether what stands before a call says that it is not meant to be run.
+fn only_shows(before: &str) -> bool {
     let talk = before.to_ascii_lowercase();
-    let shown_only = ["example", "for instance", "would look", "e.g."].iter().any(|word| talk.contains(word));
-    before.chars().count() <= BEFORE && behind.chars().count() <= after && !shown_only
+    ["example", "for instance", "would look", "e.g."].iter().any(|word| talk.contains(word))
 }
 
 /// The value as a call: a name, and arguments under one of the names in use.
@@ -100,7 +101,9 @@ fn as_call(value: &Value) -> Option<(String, Value)> {
     if let Some(inner) = fields.get("function").filter(|inner| inner.is_object()) {
         return as_call(inner);
     }
-    let name = ["name", "tool", "tool_name", "function"].iter().find_map(|key| fields.get(*key)?.as_str())?;
+    let name = ["name", "tool", "tool_name", "function", "type"]
+        .iter()
+        .find_map(|key| fields.get(*key)?.as_str())?;
     let args =
         ["arguments", "parameters", "args", "input", "tool_input"].iter().find_map(|key| fields.get(*key))?;
     // A tool's definition looks much like a call of it.
@@ -198,7 +201,7 @@ fn hermes(body: &str) -> Option<Raw> {
         if let Some(found) = functions(text) {
             match found {
                 Raw::Calls(found, _) => calls.extend(found),
-                Raw::CutOff => return Some(Raw::CutOff),
+                other @ (Raw::CutOff | Raw::Unreadable) => return Some(other),
             }
             continue;
         }
@@ -216,7 +219,7 @@ fn xml(body: &str) -> Option<Raw> {
     let raw = functions(body)?;
     match &raw {
         Raw::Calls(_, span) if !stands_alone(body, *span, AFTER) => None,
-        Raw::Calls(..) | Raw::CutOff => Some(raw),
+        Raw::Calls(..) | Raw::CutOff | Raw::Unreadable => Some(raw),
     }
 }
 
@@ -297,4 +300,44 @@ fn shell(kit: &Kit, body: &str) -> Option<Raw> {
         Action::Shell { command: text.clone(), timeout: None, background: false, cwd: None, about: None };
     let (name, args) = bind::unbind(kit, &action)?;
     (body.trim() == body[span.0..span.1].trim()).then(|| Raw::Calls(vec![(name, Value::Object(args))], *span))
+}
+
+/// The first call of an offered tool in the text. What begins like one and is none, or the tags of
+/// a call alone, cannot be read.
+fn within(kit: &Kit, body: &str) -> Option<Raw> {
+    let mut broken =
+        ["<tools>", "<tool_call", "<function", "<tool>"].iter().any(|tag| body.trim_start().starts_with(tag));
+    for (at, _) in body.match_indices('{').take(PLACES) {
+        let text = mend::mended(&body[at..]);
+        let mut values = serde_json::Deserializer::from_str(&text).into_iter::<Value>();
+        match values.next() {
+            Some(Ok(value)) => {
+                let offered = |(name, _): &(String, Value)| bind::resolve(kit, name).is_some();
+                if let Some(call) = as_call(&value).filter(offered) {
+                    let from = opening(&body[..at]);
+                    return (!only_shows(&body[..from])).then(|| Raw::Calls(vec![call], (from, body.len())));
+                }
+            }
+            Some(Err(e)) if e.is_eof() && begins_like_a_call(&text) => return Some(Raw::CutOff),
+            Some(Err(_)) => broken |= kit.tools.names().any(|name| begins_with_name(&text, name)),
+            None => {}
+        }
+    }
+    broken.then_some(Raw::Unreadable)
+}
+
+fn begins_with_name(text: &str, name: &str) -> bool {
+    let rest = text.trim_start_matches(['{', ' ', '\n', '\t']).strip_prefix("\"name\":");
+    rest.is_some_and(|rest| rest.trim_start().trim_start_matches('"').starts_with(name))
+}
+
+/// Where the fence, tag or bracket that leads to the end of this text begins.
+fn opening(before: &str) -> usize {
+    let mut rest = before.trim_end();
+    while let Some(shorter) =
+        ["```json", "```", "<tools>", "<tool_call>", "{", "["].iter().find_map(|mark| rest.strip_suffix(mark))
+    {
+        rest = shorter.trim_end();
+    }
+    rest.len()
 }

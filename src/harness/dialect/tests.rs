@@ -126,6 +126,57 @@ fn a_lone_shell_block_counts_for_small_models_only() {
 }
 
 #[test]
+fn a_small_model_talks_around_its_call() {
+    let call = r#"{"name": "bash", "arguments": {"command": "ls"}}"#;
+    let long = "Some words on what will be done here. ".repeat(12);
+    let table = [
+        (format!("{long}\n```json\n{call}\n```\nIt prints:\n```\na.txt\n```"), long.trim().to_owned()),
+        (format!("<tools>\n    {call}\n</tools>"), String::new()),
+        (format!("Now.\n```json\n{{{call}}}\n```"), "Now.".to_owned()),
+        (
+            format!(
+                "{call}\nResult: a.txt\nYou: {{\"name\": \"finish\", \"arguments\": {{\"answer\": \"a\"}}}}"
+            ),
+            String::new(),
+        ),
+        (call.replace("name", "type"), String::new()),
+    ];
+    for (said, before) in table {
+        let read = read_as("minimal", Class::S, vec![text(&said)], Stop::Done);
+        assert_eq!(actions(&read), json!([{"do": "shell", "command": "ls", "background": false}]), "{said}");
+        let (from, _) = calls(&read.reply)[0].span.unwrap();
+        assert_eq!(said[..from].trim(), before, "what was made up after the call is cut away");
+    }
+    let shown = format!("{long} For example: {call}");
+    assert_eq!(read_as("minimal", Class::S, vec![text(&shown)], Stop::Done).verdict, Verdict::Done);
+}
+
+#[test]
+fn a_small_model_is_shown_the_form_of_a_call() {
+    for said in [
+        "<tools>\n<function name=\"bash\" parameters=\"ls\"></function>\n</tools>",
+        "<tools><function><name>bash</name></function></tools>",
+        "```json\n{\"name\": \"bash\", \"arguments\": {\"command\": \"echo 'it\\'s'\"}}\n```",
+    ] {
+        let told = retried(&read_as("minimal", Class::S, vec![text(said)], Stop::Done));
+        assert!(told.contains(r#"{"name":"bash","arguments":{"command":"..."}}"#), "{said}\n{told}");
+    }
+    let other = "{\"name\": \"my-package\", \"version\": \"1.0.0\"}";
+    assert_eq!(read_as("minimal", Class::S, vec![text(other)], Stop::Done).verdict, Verdict::Done);
+}
+
+#[test]
+fn work_is_not_handed_in_before_its_results_were_seen() {
+    let finish = || call("b", "finish", r#"{"answer": "done"}"#);
+    let two = vec![call("a", "bash", r#"{"command": "ls"}"#), finish()];
+    let read = read_as("minimal", Class::S, two, Stop::Calls);
+    let kinds: Vec<&str> = calls(&read.reply).iter().map(|call| call.action.kind()).collect();
+    assert_eq!(kinds, ["shell", "unknown"]);
+    let read = read_as("minimal", Class::S, vec![finish()], Stop::Calls);
+    assert_eq!(actions(&read), json!([{"do": "submit", "text": "done"}]));
+}
+
+#[test]
 fn a_reply_that_was_cut_off_never_runs_its_last_call() {
     let two = || vec![call("a", "bash", r#"{"command": "ls"}"#), call("b", "bash", r#"{"command": "rm x"}"#)];
     let read = read_as("minimal", Class::F, two(), Stop::Length);
@@ -233,6 +284,7 @@ fn commands_made_of_words_are_read() {
 
 #[test]
 fn a_fenced_harness_corrects_a_reply_without_a_command() {
+    retried(&read("swe-agent", "<think>\n```\nrm x\n```\n</think>\nDone."));
     let told = retried(&read("swe-agent", "I think it is done."));
     assert!(told.contains("no command"), "{told}");
     let parts = vec![text("Look.\n"), call("a", "bash", r#"{"command": "ls"}"#)];

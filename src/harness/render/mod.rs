@@ -96,9 +96,9 @@ impl History<'_> {
     fn render(&self, thread: &mut Thread) -> anyhow::Result<()> {
         let mut first = true;
         let mut items = self.view.items;
-        if let Some((text, rest)) = summarized(items) {
+        if let Some((summary, rest)) = summarized(items) {
             items = rest;
-            let back = super::Saying::SummaryBack { summary: text };
+            let back = super::Saying::SummaryBack { summary: &summary.text, request: &summary.request };
             let text = self.wrapped(&self.kit.say(&back), &mut first)?;
             thread.push(Role::User, vec![Piece::Text(text)]);
         }
@@ -160,13 +160,13 @@ impl History<'_> {
 }
 
 /// The last summary, and the items that it does not stand for.
-fn summarized(items: &[Item]) -> Option<(&str, &[Item])> {
+fn summarized(items: &[Item]) -> Option<(&crate::model::Summary, &[Item])> {
     let summary = items.iter().rev().find_map(|item| match &item.body {
         Body::Summary(summary) => Some(summary),
         _ => None,
     })?;
     let rest = items.iter().position(|item| item.id > summary.upto).unwrap_or(items.len());
-    Some((&summary.text, &items[rest..]))
+    Some((summary, &items[rest..]))
 }
 
 /// The results of the reply at `at`: those before the next reply, in the order of their calls.

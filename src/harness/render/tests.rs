@@ -158,7 +158,14 @@ fn a_summary_stands_for_what_is_before_it() {
         said("minimal", 2, vec![call("c", "bash", "{\"command\": \"ls\"}")], Stop::Calls),
         result(3, "c", "a"),
         said("minimal", 4, vec![text("later words")], Stop::Done),
-        item(5, Body::Summary(Summary { text: "THE SUMMARY".to_owned(), upto: ItemId(3) })),
+        item(
+            5,
+            Body::Summary(Summary {
+                text: "THE SUMMARY".to_owned(),
+                request: "THE REQUEST".to_owned(),
+                upto: ItemId(3),
+            }),
+        ),
         user(6, "second wish"),
     ];
     let got = lines(&rendered("minimal", &items));
@@ -255,7 +262,7 @@ fn any_body() -> impl Strategy<Value = Body> {
         3 => (0u8..6).prop_map(|id| result(1, &format!("c{id}"), "gave").body),
         1 => Just(Body::Result(loose)),
         1 => Just(Body::Mark(Mark::Interrupted)),
-        1 => (0u64..9).prop_map(|upto| Body::Summary(Summary { text: "sum".to_owned(), upto: ItemId(upto) })),
+        1 => (0u64..9).prop_map(|upto| Body::Summary(Summary { text: "sum".to_owned(), request: String::new(), upto: ItemId(upto) })),
     ]
 }
 

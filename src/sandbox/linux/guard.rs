@@ -9,7 +9,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-use super::snapshot::Snapshot;
+use super::pin::Pin;
+use super::snapshot::{self, Snapshot};
 use crate::sandbox::{GitAccess, Mode, Policy, Tier, git};
 
 const HELD_OPEN: &[&str] = &[".tack", ".agents", "hooks"];
@@ -75,7 +76,7 @@ impl Guard {
         let mut undone = Vec::new();
         for path in std::mem::take(&mut self.watch) {
             if fs::symlink_metadata(&path).is_ok() {
-                let gone = fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path));
+                let gone = snapshot::clear(&path);
                 let how = if gone.is_ok() { "was removed" } else { "could not be removed" };
                 undone.push(format!(
                     "{} appeared and {how}: it would make git run other programs",
@@ -103,7 +104,7 @@ impl Drop for Guard {
             if count == Some(0) {
                 places.remove(path);
                 // Not empty: it is somebody's now.
-                let _ = fs::remove_dir(path);
+                let _ = Pin::new(path).and_then(|pin| fs::remove_dir(pin.path()));
             }
         }
     }
@@ -116,7 +117,7 @@ fn hold(path: &Path) -> bool {
         *count += 1;
         return true;
     }
-    let made = fs::create_dir(path).is_ok();
+    let made = Pin::new(path).and_then(|pin| fs::create_dir(pin.path())).is_ok();
     if made {
         places.insert(path.to_path_buf(), 1);
     }

@@ -109,8 +109,7 @@ fn prepare(mut args: impl Iterator<Item = OsString>) -> Result<(Order, Program),
     setrlimit(Resource::Core, none).step("limits")?;
     let _ = setrlimit(Resource::Nice, none);
     if let Some(bytes) = order.limits.address_space {
-        let most = Rlimit { current: Some(bytes), maximum: Some(bytes) };
-        setrlimit(Resource::As, most).step("limits")?;
+        limit(Resource::As, bytes).step("limits")?;
     }
     Ok((order, Program { name, args }))
 }
@@ -190,6 +189,8 @@ fn reduced(order: &Order, program: &Program) -> Result<ExitCode, Fault> {
 /// For the command's own process in tier B.
 pub(super) fn confine_reduced(order: &Order) -> Result<(), Fault> {
     rustix::thread::set_no_new_privs(true).step("no-new-privs")?;
+    // Root keeps what it needs for files of others in the project; ordinary users have nothing to lose.
+    limit_capabilities(&FOR_FILES);
     landlock::confine_reduced(order).step("landlock")
 }
 
@@ -197,12 +198,17 @@ pub(super) fn confine_reduced(order: &Order) -> Result<(), Fault> {
 /// user is. Before, the file is the whole machine's, and must not be touched.
 fn limit_processes(order: &Order) -> Result<(), Fault> {
     let most = order.limits.processes.max(301);
-    let limit = Rlimit { current: Some(most), maximum: Some(most) };
-    setrlimit(Resource::Nproc, limit).step("limits")?;
+    limit(Resource::Nproc, most).step("limits")?;
     if kernel() >= (6, 14) {
         fs::write("/proc/sys/kernel/pid_max", most.to_string()).step("limits")?;
     }
     mounts::seal_proc()
+}
+
+/// Never above what the user has: raising that is not ours.
+fn limit(resource: Resource, most: u64) -> io::Result<()> {
+    let most = rustix::process::getrlimit(resource).maximum.map_or(most, |hard| hard.min(most));
+    Ok(setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })?)
 }
 
 fn kernel() -> (u32, u32) {
@@ -226,17 +232,25 @@ fn loopback_up() -> io::Result<()> {
     if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
+/// CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER and CAP_FSETID, see capabilities(7).
+const FOR_FILES: [i32; 4] = [0, 1, 3, 4];
+
+/// What a program started from here on can have at most, whoever owns it.
+fn limit_capabilities(kept: &[i32]) {
+    for capability in (0..64).filter(|c| !kept.contains(c)) {
+        // SAFETY: numbers only. Fails for those the kernel does not know, and for ordinary users.
+        if unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) } < 0 {
+            break;
+        }
+    }
+}
+
 /// No capability is left, and none can come back: uid 0 means nothing to the kernel from here on.
 fn drop_privileges() -> io::Result<()> {
     use rustix::thread::{CapabilitiesSecureBits as Bits, CapabilitySet, CapabilitySets};
     rustix::thread::set_no_new_privs(true)?;
     rustix::thread::clear_ambient_capability_set()?;
-    for capability in 0..64 {
-        // SAFETY: numbers only. EINVAL marks the first one the kernel does not know.
-        if unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) } < 0 {
-            break;
-        }
-    }
+    limit_capabilities(&[]);
     let locked = Bits::NO_ROOT
         | Bits::NO_ROOT_LOCKED
         | Bits::NO_SETUID_FIXUP

@@ -70,6 +70,8 @@ fn restrict(read: Vec<PathBuf>, write: Vec<PathBuf>, net: Net) -> io::Result<()>
         return Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP));
     }
     let all = AccessFs::from_all(NEWEST);
+    // A device node would be the disk itself; root could make one where there is no user namespace.
+    let filled = all & !(AccessFs::MakeChar | AccessFs::MakeBlock);
     // Names of folders are shown everywhere: without that even a working folder cannot be listed.
     let names = BitFlags::from(AccessFs::ReadDir);
     let build = || -> Result<_, landlock::RulesetError> {
@@ -84,7 +86,7 @@ fn restrict(read: Vec<PathBuf>, write: Vec<PathBuf>, net: Net) -> io::Result<()>
             .create()?
             .add_rules(path_beneath_rules(["/"], names))?
             .add_rules(path_beneath_rules(read, AccessFs::from_read(NEWEST)))?
-            .add_rules(path_beneath_rules(write, all))?
+            .add_rules(path_beneath_rules(write, filled))?
             .restrict_self()
     };
     build().map_err(io::Error::other)?;

@@ -10,6 +10,7 @@ mod landlock;
 mod launch;
 mod mounts;
 mod order;
+mod pin;
 mod seccomp;
 mod snapshot;
 

@@ -231,8 +231,11 @@ fn open(path: &Path) -> io::Result<Option<OwnedFd>> {
 
 fn put(layer: &Layer) -> io::Result<()> {
     let Layer { target, mount } = layer;
-    // Only below the fresh `/tmp` and `/run` can the place be missing.
     if open(target)?.is_none() {
+        if !target.starts_with("/tmp") && !target.starts_with("/run") {
+            // It went away since it was looked at: nothing is there to be covered.
+            return Ok(());
+        }
         let dir = rustix::fs::FileType::from_raw_mode(rustix::fs::fstat(mount)?.st_mode).is_dir();
         let below = if dir { Some(target.as_path()) } else { target.parent() };
         fs::create_dir_all(below.unwrap_or(target))?;

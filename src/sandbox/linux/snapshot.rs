@@ -5,9 +5,11 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+
+use super::pin::Pin;
 
 const LARGEST: u64 = 1 << 20;
 const MOST: u64 = 64 << 20;
@@ -47,8 +49,7 @@ impl Snapshot {
         let mut said = Vec::new();
         // Deepest first, so that a folder is empty when its turn comes.
         for path in now.keys().rev().filter(|p| !self.entries.contains_key(*p) && !is_object(p)) {
-            let gone = fs::remove_file(path).or_else(|_| fs::remove_dir_all(path));
-            said.push(sentence(path, "appeared and was removed", &gone));
+            said.push(sentence(path, "appeared and was removed", &clear(path)));
         }
         for (path, entry) in self.entries.iter().filter(|(path, entry)| now.get(*path) != Some(*entry)) {
             said.push(sentence(path, "was changed and put back", &put_back(path, entry)));
@@ -91,20 +92,28 @@ fn walk(path: &Path, room: &mut u64, entries: &mut BTreeMap<PathBuf, Entry>) {
     entries.insert(path.to_path_buf(), entry);
 }
 
-fn put_back(path: &Path, entry: &Entry) -> io::Result<()> {
-    let cleared = || match fs::symlink_metadata(path) {
-        Ok(meta) if meta.is_dir() => fs::remove_dir_all(path),
-        Ok(_) => fs::remove_file(path),
+/// Removes whatever is at `path`, unless a link leads there.
+pub(super) fn clear(path: &Path) -> io::Result<()> {
+    let pin = Pin::new(path)?;
+    match fs::symlink_metadata(pin.path()) {
+        Ok(meta) if meta.is_dir() => fs::remove_dir_all(pin.path()),
+        Ok(_) => fs::remove_file(pin.path()),
         Err(_) => Ok(()),
-    };
+    }
+}
+
+fn put_back(path: &Path, entry: &Entry) -> io::Result<()> {
+    let pin = Pin::new(path)?;
     match entry {
-        Entry::Dir if path.is_dir() && !path.is_symlink() => Ok(()),
-        Entry::Dir => cleared().and_then(|()| fs::create_dir(path)),
-        Entry::Link(target) => cleared().and_then(|()| symlink(target, path)),
+        Entry::Dir if fs::symlink_metadata(pin.path()).is_ok_and(|m| m.is_dir()) => Ok(()),
+        Entry::Dir => clear(path).and_then(|()| fs::create_dir(pin.path())),
+        Entry::Link(target) => clear(path).and_then(|()| symlink(target, pin.path())),
         Entry::File { mode, bytes } => {
-            cleared()?;
-            fs::write(path, bytes)?;
-            fs::set_permissions(path, fs::Permissions::from_mode(*mode))
+            clear(path)?;
+            // Never through something that appeared in between.
+            let mut file = fs::OpenOptions::new().write(true).create_new(true).open(pin.path())?;
+            file.write_all(bytes)?;
+            file.set_permissions(fs::Permissions::from_mode(*mode))
         }
         Entry::Heavy(_) => Err(io::Error::other("no copy was kept of a file this large")),
     }
@@ -145,5 +154,23 @@ mod tests {
         assert!(!snapshot.restore().is_empty());
         assert_eq!(fs::read_to_string(root.join("config.toml")).unwrap(), "a = 1");
         assert!(!root.is_symlink());
+    }
+
+    #[test]
+    fn a_repair_does_not_go_through_a_link() {
+        let tmp = tempfile::tempdir().unwrap();
+        let top = tmp.path().canonicalize().unwrap();
+        for dir in ["proj/nested/.git", "other/.git"] {
+            fs::create_dir_all(top.join(dir)).unwrap();
+            fs::write(top.join(dir).join("config"), dir).unwrap();
+        }
+        fs::write(top.join("other/.git/extra"), "kept").unwrap();
+        let snapshot = Snapshot::take(&[top.join("proj/nested/.git")]);
+        fs::rename(top.join("proj/nested"), top.join("proj/moved")).unwrap();
+        symlink(top.join("other"), top.join("proj/nested")).unwrap();
+        let said = snapshot.restore();
+        assert!(said.iter().any(|line| line.contains("could not be repaired")), "{said:?}");
+        assert_eq!(fs::read_to_string(top.join("other/.git/config")).unwrap(), "other/.git");
+        assert!(top.join("other/.git/extra").exists());
     }
 }

@@ -51,6 +51,7 @@ enum Sort {
     TooLong,
     NoImages,
     NoTools,
+    NoThinking,
     NoModel,
     NoPath,
     Key,
@@ -83,6 +84,11 @@ const TOOLS: &[&str] = &[
     "tools are not supported",
     "tool calling is not supported",
 ];
+
+/// Names of the field that reasoning goes back in: a server that complains of it refuses it,
+const THINKING: &[&str] = &["reasoning_content", "`reasoning`", "'reasoning'", "\"reasoning\"", "thinking"];
+/// unless it complains that it is not there.
+const MISSING: &[&str] = &["missing", "required", "must be passed", "must be provided", "must include"];
 
 /// Words for a prompt that does not fit, right before the size of the window.
 const WINDOW: &[&str] = &[
@@ -223,7 +229,8 @@ pub fn after(fault: Fault, made: u32, now: Timestamp) -> Failure {
         | Failure::Setup(_)
         | Failure::TooLong { .. }
         | Failure::NoImages(_)
-        | Failure::NoTools(_)) => other,
+        | Failure::NoTools(_)
+        | Failure::NoThinking(_)) => other,
     }
 }
 
@@ -294,10 +301,15 @@ fn explain(at: &Place, how: &str, sort: Sort, said: &Said) -> Fault {
         Sort::TooLong => stop(Failure::TooLong { message, window: window(said) }),
         Sort::NoImages => stop(Failure::NoImages(message)),
         Sort::NoTools => stop(Failure::NoTools(message)),
+        Sort::NoThinking => stop(Failure::NoThinking(message)),
         Sort::NoModel => stop(Failure::Setup(format!("{message}; check the name of the model"))),
         Sort::NoPath => stop(Failure::Setup(format!("{message}; {}", at.check_url()))),
         Sort::Key if at.provider.usable_key().is_none() => {
-            stop(Failure::Setup(format!("{message}; no key was sent: set {}", at.key())))
+            let how = match &at.provider.env_key {
+                Some(name) => format!("set {name}"),
+                None => format!("name its variable with env_key in [model_providers.{}]", at.provider.id),
+            };
+            stop(Failure::Setup(format!("{message}; no key was sent: {how}")))
         }
         Sort::Key => stop(Failure::Setup(format!("{message}; check {}", at.key()))),
         Sort::Paid => stop(Failure::Limited {
@@ -325,6 +337,7 @@ fn sort(status: u16, said: &Said) -> Sort {
         _ if LONG_KINDS.contains(&kind) || says(WINDOW) || says(LONG) => Sort::TooLong,
         _ if says(IMAGES) => Sort::NoImages,
         _ if says(TOOLS) => Sort::NoTools,
+        400 | 422 if says(THINKING) && !says(MISSING) => Sort::NoThinking,
         404 if text.contains("model") => Sort::NoModel,
         300..=399 | 404 | 405 => Sort::NoPath,
         408 | 409 | 425 | 500..=599 => Sort::Passing,

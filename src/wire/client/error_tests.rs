@@ -25,6 +25,7 @@ fn kind(fault: &Fault) -> String {
         Failure::TooLong { window, .. } => format!("too long {}", window.unwrap_or(0)),
         Failure::NoImages(_) => "no images".to_owned(),
         Failure::NoTools(_) => "no tools".to_owned(),
+        Failure::NoThinking(_) => "no thinking".to_owned(),
         Failure::Limited { .. } => "limited".to_owned(),
         Failure::Failed { .. } => "failed".to_owned(),
     };
@@ -98,6 +99,9 @@ fn every_answer_of_a_server_has_its_kind() {
         (400, error("unknown variant image_url, expected text"), "no images, final"),
         (404, error("No endpoints found that support image input"), "no images, final"),
         (400, error("llama3 is not a multimodal model"), "no images, final"),
+        // No reasoning wanted back; one that is missing is another matter.
+        (400, error("Extra inputs are not permitted: reasoning_content"), "no thinking, final"),
+        (400, error("the reasoning_content of the tool turn is missing"), "failed, final"),
         // Keys, accounts and limits.
         (401, error("bad key"), "setup, final"),
         (403, error("not in your country"), "setup, final"),

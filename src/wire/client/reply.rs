@@ -112,14 +112,26 @@ async fn events(
     };
     let skipped = listener.decoder.skipped();
     let broken = match listener.fold.finish() {
-        Ok(answer) => return Ok(answer),
+        // An end without anything before it, where something was that nobody could read.
+        Ok(answer) if answer.parts.is_empty() && skipped > 0 => {
+            let why = unreadable(skipped);
+            return Err(error::broken(body.at, Cause::Stream, &why, String::new()));
+        }
+        Ok(answer) => {
+            if skipped > 0 {
+                (listener.hear)(Progress::Waiting(format!(
+                    "{skipped} events of the reply were not readable"
+                )));
+            }
+            return Ok(answer);
+        }
         Err(broken) => broken,
     };
     let why = match (why.is_empty(), skipped) {
         (true, 0) => "the stream ended without a reply".to_owned(),
-        (true, n) => format!("{n} events were not readable"),
+        (true, n) => unreadable(n),
         (false, 0) => why,
-        (false, n) => format!("{why}; {n} events were not readable"),
+        (false, n) => format!("{why}; {}", unreadable(n)),
     };
     Err(fail(body.at, broken, &why))
 }
@@ -217,6 +229,13 @@ impl Gone {
             Self::Silent => "the server went silent".to_owned(),
             Self::TooMuch => format!("it is larger than {} MB", MOST >> 20),
         }
+    }
+}
+
+fn unreadable(events: usize) -> String {
+    match events {
+        1 => "1 event was not readable".to_owned(),
+        n => format!("{n} events were not readable"),
     }
 }
 

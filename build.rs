@@ -1,0 +1,5 @@
+//! The harnesses are part of the binary: build again when one of their files changes.
+
+fn main() {
+    println!("cargo::rerun-if-changed=harnesses");
+}
