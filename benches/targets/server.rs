@@ -12,9 +12,6 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-/// Events that one write carries: servers flush once a token, and the kernel joins what comes fast.
-const BATCH: usize = 8;
-
 /// What the server answers.
 #[derive(Clone, Copy, Debug)]
 pub enum Script {
@@ -95,11 +92,10 @@ fn serve(
         out.write_all(
             b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n",
         )?;
-        let mut batches = events.chunks(BATCH).peekable();
-        while let Some(batch) = batches.next() {
-            let text = batch.concat();
-            let mut bytes = format!("{:x}\r\n{text}\r\n", text.len());
-            if batches.peek().is_none() {
+        for (n, event) in events.iter().enumerate() {
+            // A write each, as servers flush once a token.
+            let mut bytes = format!("{:x}\r\n{event}\r\n", event.len());
+            if n + 1 == events.len() {
                 bytes.push_str("0\r\n\r\n");
                 // Noted before the write: the client may be done with it before we are back.
                 let _ = to.send(Seen { asked, answered: Instant::now(), memory });
