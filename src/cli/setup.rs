@@ -6,6 +6,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use sha2::Digest;
+
 use super::args::{Approval, SessionFlags, SessionMode};
 use super::error::CliError;
 use crate::agent::{Bounds, Setup, Stopper, scene};
@@ -19,6 +21,9 @@ use crate::wire::client::HttpClient;
 use crate::wire::provider::Provider;
 use crate::wire::recorded::Recorded;
 use crate::wire::{self, Client};
+
+/// A window of fewer surfaces than this is tight.
+const ROOM: u64 = 4;
 
 /// Id of the provider whose model is a recording.
 pub(super) const DEMO: &str = "demo";
@@ -183,6 +188,27 @@ impl Base {
         Ok(harness)
     }
 
+    /// Says so when a local model's window leaves the harness little room, and gives it the surface
+    /// for small models, unless the user chose the harness.
+    fn fit_window(&self, model: &mut Model, harness: &dyn Harness) -> Option<String> {
+        let window = model.window.filter(|_| model.local)?;
+        let surface = self.library.sample(harness.id(), model).ok()?.listing.tokens;
+        if window >= ROOM * surface as u64 {
+            return None;
+        }
+        let tight = format!(
+            "the window of {} has {window} tokens, and harness {} takes about {surface} of them",
+            model.name,
+            harness.id()
+        );
+        let chosen = self.config.harness.as_deref().is_some_and(|id| id != "auto");
+        if chosen || model.class == Class::S {
+            return Some(format!("{tight}; start the server with a larger one"));
+        }
+        model.class = Class::S;
+        Some(format!("{tight}: its form for small models is used; start the server with a larger one"))
+    }
+
     pub(super) fn sessions(&self) -> Option<Sessions> {
         self.dirs.sessions().map(Sessions::new)
     }
@@ -213,8 +239,13 @@ impl Base {
             ..Wish::new(mode, &self.cwd)
         };
         let settled = wish.settle().map_err(|error| {
-            CliError::usage(error.to_string())
-                .hint("--cd, --add-dir and writable_roots name folders that exist")
+            let said = CliError::usage(error.to_string());
+            match error {
+                PolicyError::Folder { .. } | PolicyError::NotFolder(_) => {
+                    said.hint("--cd, --add-dir and writable_roots name folders that exist")
+                }
+                PolicyError::Hidden { .. } | PolicyError::Root => said,
+            }
         })?;
         Ok((settled.policy, settled.notices, scratch))
     }
@@ -242,14 +273,10 @@ impl Base {
         if mode == Mode::DangerFullAccess {
             return None;
         }
-        let name: String = self
-            .cwd
-            .to_string_lossy()
-            .chars()
-            .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
-            .collect();
-        let tail = name.len().saturating_sub(80);
-        let path = self.dirs.cache.as_ref()?.join("projects").join(name.get(tail..).unwrap_or("project"));
+        // By a hash of the whole path: no project may write what another one's tools will read.
+        let hash = sha2::Sha256::digest(self.cwd.as_os_str().as_encoded_bytes());
+        let name: String = hash[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+        let path = self.dirs.cache.as_ref()?.join("projects").join(name);
         std::fs::create_dir_all(&path).ok()?;
         Some(path)
     }
@@ -304,11 +331,13 @@ impl Base {
         if flags.max_cost.is_some() && model.prices.is_none() && model.provider != DEMO && !model.local {
             return Err(no_price(&model));
         }
+        let tight = self.fit_window(&mut model, &*harness);
         model.prices = model.prices.or(model.local.then(Default::default));
         let (policy, notices, scratch) = self.policy(flags)?;
         let (session, loaded) = self.session(which)?;
         let mut warnings = self.warnings.clone();
         warnings.extend(notices);
+        warnings.extend(tight);
         warnings.extend(approvals(flags));
         if let Some(loaded) = &loaded {
             warnings.extend(loaded.warnings.clone());

@@ -20,6 +20,7 @@ pub fn said(tack: &Tack, ran: &Ran) -> String {
         (r" after \d+\.\d+ s", " after [time]"),
         (r"process \d+", "process [pid]"),
         (r" · \d+\.\ds", ""),
+        (r"resets at .*", "resets at [time]"),
         (r"trying again in [\d.]+ s", "trying again in [time]"),
     ];
     for (pattern, shown) in filters {
@@ -37,7 +38,8 @@ pub fn row(what: &str, tack: &Tack, ran: &Ran) -> String {
 
 #[test]
 fn what_is_not_set_up_is_said_with_the_way_out() {
-    let table: &[(&str, &[(&str, &str)], &[&str])] = &[
+    type Row = (&'static str, &'static [(&'static str, &'static str)], &'static [&'static str]);
+    let table: &[Row] = &[
         ("no model", &[], &["-p", "hi"]),
         ("a provider without a model", &[], &["-p", "hi", "--provider", "ollama"]),
         ("key unset", &[], &["-p", "hi", "-m", "gpt-5.4"]),

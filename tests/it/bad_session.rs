@@ -44,12 +44,12 @@ fn a_killed_run_leaves_a_history_that_servers_take() {
             done(),
         ])
     };
-    let table: &[(&str, fn() -> Reply)] = &[
-        ("one call", || shell("a", "touch ran; sleep 100")),
-        ("streaming", || sse([txt("words"), call(0, "a", "bash", "{\"command\":\"touch BAD"), Frame::Hang])),
+    let streaming = || sse([txt("words"), call(0, "a", "bash", "{\"command\":\"touch BAD"), Frame::Hang]);
+    let table = [
+        ("one call", shell("a", "touch ran; sleep 100")),
+        ("two calls, one finished", parallel()),
+        ("streaming", streaming()),
     ];
-    let mut table: Vec<(&str, Reply)> = table.iter().map(|(what, reply)| (*what, reply())).collect();
-    table.push(("two calls, one finished", parallel()));
     for (what, reply) in table {
         for signal in ["-KILL", "-INT"] {
             let strict =

@@ -70,6 +70,8 @@ fn valid(kit: &Kit, calls: &[(String, Value)], span: (usize, usize)) -> Salvaged
         };
         let known = bind::resolve(kit, name).map_or(name.as_str(), |(known, _)| known);
         match bind::try_bind(kit, known, &args) {
+            // The form to fill in, as a correction shows it, said back.
+            Ok(_) if is_blank(kit, known, &args) => return Salvaged::Wrong(String::new()),
             // As the wire would have brought it, so that it goes back as a call.
             Ok(_) => {
                 let args =
@@ -81,6 +83,13 @@ fn valid(kit: &Kit, calls: &[(String, Value)], span: (usize, usize)) -> Salvaged
         }
     }
     Salvaged::Calls(good)
+}
+
+fn is_blank(kit: &Kit, name: &str, args: &str) -> bool {
+    let form = bind::resolve(kit, name).map(|(name, tool)| bind::example(name, tool));
+    let form = form.and_then(|form| serde_json::from_str::<Value>(&form).ok());
+    let args = mend::object(args).unwrap_or_default();
+    !args.is_empty() && form.is_some_and(|form| form["arguments"] == Value::Object(args))
 }
 
 /// Whether so little surrounds the place that the reply is the call.

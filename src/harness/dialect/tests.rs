@@ -156,6 +156,7 @@ fn a_small_model_is_shown_the_form_of_a_call() {
     for said in [
         "<tools>\n<function name=\"bash\" parameters=\"ls\"></function>\n</tools>",
         "<tools><function><name>bash</name></function></tools>",
+        "{\"name\": \"bash\", \"arguments\": {\"command\": \"...\"}}",
         "```json\n{\"name\": \"bash\", \"arguments\": {\"command\": \"echo 'it\\'s'\"}}\n```",
     ] {
         let told = retried(&read_as("minimal", Class::S, vec![text(said)], Stop::Done));

@@ -23,8 +23,10 @@ pub fn build(provider: &Provider, url: &Url) -> Result<Client, Failure> {
         builder = builder.no_proxy();
     }
     if url.scheme() == "http" {
-        // Reading the system's certificates takes longer than the whole rest of the start.
-        builder = builder.tls_certs_only([]);
+        // Reading the system's certificates takes longer than the whole rest of the start. Local
+        // servers close idle connections early (llama.cpp after 5 s) and a request that meets the
+        // closing fails, while a new connection costs next to nothing: so none is kept.
+        builder = builder.tls_certs_only([]).pool_max_idle_per_host(0);
     } else if let Some(path) = &provider.ca_file {
         let shown = path.display();
         let setup = |why: String| Failure::Setup(format!("cannot use the certificates in {shown}: {why}"));
