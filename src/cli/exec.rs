@@ -177,8 +177,8 @@ pub(super) fn run_ready(
             let _ = shown_at.send(exec::show(heard, &output, &stopper));
         }
     };
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
+    // One thread: to wake another one for each piece of a reply costs more than to read it.
+    let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| CliError::failed(format!("cannot start: {error}")))?;
