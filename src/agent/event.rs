@@ -78,16 +78,24 @@ pub struct Outbox {
     to: Sender<Event>,
     waiting: VecDeque<Event>,
     stop: CancellationToken,
+    /// Nobody hears what streams.
+    whole: bool,
 }
 
 /// Makes the channel between a loop and its frontend. Once `stop` is pulled, a frontend that does
 /// not take its events holds nothing up.
 pub fn events(stop: CancellationToken) -> (Outbox, Receiver<Event>) {
     let (to, from) = channel(ROOM);
-    (Outbox { to, waiting: VecDeque::new(), stop }, from)
+    (Outbox { to, waiting: VecDeque::new(), stop, whole: false }, from)
 }
 
 impl Outbox {
+    /// For a frontend that shows replies as a whole: pieces of text are not handed over, as waking
+    /// another thread costs more than reading the piece.
+    pub fn whole_replies(self) -> Self {
+        Self { whole: true, ..self }
+    }
+
     /// Hands over an event, waiting for room. A frontend that is gone is no error: it also stops
     /// the turn.
     pub async fn send(&mut self, event: Event) {
@@ -97,6 +105,9 @@ impl Outbox {
 
     /// Hands over an event without waiting; for use while a reply streams.
     pub fn post(&mut self, event: Event) {
+        if self.whole && matches!(event, Event::Text(_) | Event::Thinking(_)) {
+            return;
+        }
         while let Some(first) = self.waiting.pop_front() {
             if let Err(TrySendError::Full(back)) = self.to.try_send(first) {
                 self.waiting.push_front(back);

@@ -166,6 +166,10 @@ pub(super) fn run_ready(
     let Ready { setup, warnings, _scratch } = ready;
     let stopper = setup.stopper.clone();
     let (out, heard) = events(stopper.token().clone());
+    let out = match output.format {
+        Format::JsonFull => out,
+        Format::Text | Format::Json => out.whole_replies(),
+    };
     let (shown_at, shown) = std::sync::mpsc::sync_channel(1);
     let frontend = {
         let (output, stopper) = (output.clone(), stopper.clone());
@@ -173,8 +177,8 @@ pub(super) fn run_ready(
             let _ = shown_at.send(exec::show(heard, &output, &stopper));
         }
     };
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
+    // One thread: to wake another one for each piece of a reply costs more than to read it.
+    let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| CliError::failed(format!("cannot start: {error}")))?;

@@ -45,8 +45,7 @@ impl<W: Write> Json<W> {
     fn line(&mut self, value: &Value) -> std::io::Result<()> {
         let mut line = serde_json::to_vec(value)?;
         line.push(b'\n');
-        self.out.write_all(&line)?;
-        self.out.flush()
+        self.out.write_all(&line)
     }
 
     fn full(&mut self, value: &Value) -> std::io::Result<()> {
@@ -206,6 +205,10 @@ impl<W: Write> Frontend for Json<W> {
             Event::Item(item) => self.stored(item),
             Event::TurnEnded { end, usage, cost } => self.turn_ended(end, usage, *cost),
         }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.out.flush()
     }
 
     fn close(&mut self) -> std::io::Result<()> {

@@ -8,7 +8,7 @@ mod json;
 pub mod stdin;
 mod text;
 
-use std::io::Write;
+use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
 use tokio::sync::mpsc::Receiver;
@@ -38,6 +38,8 @@ pub enum Format {
 /// A frontend's view of one event. An error is about its output and ends the run.
 trait Frontend {
     fn hear(&mut self, event: &Event) -> std::io::Result<()>;
+    /// Nothing more waits to be heard: what was written is to be seen.
+    fn flush(&mut self) -> std::io::Result<()>;
     /// The run is over without a turn's end having been heard.
     fn close(&mut self) -> std::io::Result<()>;
 }
@@ -46,8 +48,8 @@ trait Frontend {
 pub fn show(mut from: Receiver<Event>, output: &Output, stopper: &Stopper) -> Option<End> {
     let mut frontend: Box<dyn Frontend> = match output.format {
         Format::Text => Box::new(Text::new(output.color)),
-        Format::Json => Box::new(Json::new(std::io::stdout(), json::Detail::Codex)),
-        Format::JsonFull => Box::new(Json::new(std::io::stdout(), json::Detail::Full)),
+        Format::Json => Box::new(Json::new(BufWriter::new(std::io::stdout()), json::Detail::Codex)),
+        Format::JsonFull => Box::new(Json::new(BufWriter::new(std::io::stdout()), json::Detail::Full)),
     };
     let mut broken = false;
     let mut ended = None;
@@ -58,12 +60,18 @@ pub fn show(mut from: Receiver<Event>, output: &Output, stopper: &Stopper) -> Op
                 let _ = writeln!(std::io::stderr(), "warning: {error:#}");
             }
         }
-        if !broken && let Err(error) = frontend.hear(&event) {
+        if broken {
+            continue;
+        }
+        let heard = frontend.hear(&event);
+        // What waits already goes out with it.
+        let heard = if from.is_empty() { heard.and_then(|()| frontend.flush()) } else { heard };
+        if let Err(error) = heard {
             broken = true;
             stopper.stop(output_trouble(&error));
         }
     }
-    if !broken && let Err(error) = frontend.close() {
+    if !broken && let Err(error) = frontend.close().and_then(|()| frontend.flush()) {
         stopper.stop(output_trouble(&error));
     }
     ended

@@ -168,6 +168,11 @@ impl Frontend for Text {
         Ok(())
     }
 
+    /// Each line is out as soon as it is written.
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+
     fn close(&mut self) -> std::io::Result<()> {
         Ok(())
     }

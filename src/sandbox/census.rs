@@ -5,7 +5,8 @@
 //! its environment. The last finds what did a double fork and a `setsid`. Knows nothing of policy.
 
 use std::collections::HashSet;
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 
 /// One line of the census.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,8 +25,15 @@ pub(super) fn everyone() -> Vec<Process> {
     entries
         .flatten()
         .filter_map(|e| e.file_name().to_str()?.parse::<i32>().ok())
-        .filter_map(|pid| parse(&fs::read(format!("/proc/{pid}/stat")).ok()?))
+        .filter_map(process)
         .collect()
+}
+
+fn process(pid: i32) -> Option<Process> {
+    // One read has it all, and there may be thousands of them.
+    let mut stat = [0; 1024];
+    let length = File::open(format!("/proc/{pid}/stat")).ok()?.read(&mut stat).ok()?;
+    parse(&stat[..length])
 }
 
 /// `pid (comm) state ppid pgrp session ...`, see proc_pid_stat(5). The name may hold spaces and
