@@ -1,5 +1,6 @@
 //! Bad input, on the command line and in the configuration: one sentence that says what to do.
 
+use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -221,7 +222,7 @@ impl Somebody {
         let root = rustix::process::geteuid().is_root();
         let able = Command::new("setpriv").arg("--version").output().is_ok_and(|out| out.status.success());
         if root && !able {
-            eprintln!("skipped: there is no setpriv to give up root's rights with");
+            let _ = writeln!(std::io::stderr(), "skipped: there is no setpriv to give up root's rights with");
             return None;
         }
         Some(Self { switch: root })
