@@ -1,8 +1,12 @@
 //! `tack demo`: the whole way with a recorded model, in both dialects that have a recording.
 
-use std::process::Command;
+use std::io::Write;
+use std::process::{Command, Stdio};
 
-use crate::kit::{Tack, finish};
+use serde_json::json;
+
+use crate::kit::{Ran, Tack, finish};
+use crate::server::{Server, calls, says};
 
 /// The demo's project in the working folder.
 fn passes(tack: &Tack, folder: &str) -> bool {
@@ -48,24 +52,77 @@ fn a_harness_without_a_recording_makes_no_project() {
     assert_eq!(std::fs::read_dir(tack.work()).unwrap().count(), 0);
 }
 
-/// Namespaces refused as some hosts refuse them: the demo goes on in the reduced sandbox and says so.
+/// Starts tack where namespaces are refused; None where that cannot be arranged.
+#[cfg(target_os = "linux")]
+fn without_namespaces(tack: &Tack, command: &[&str]) -> Option<Ran> {
+    let mut shell = Command::new("unshare");
+    let script = "echo 0 > /proc/sys/user/max_user_namespaces || exit 77; exec \"$@\"";
+    shell.args(["-Ur", "sh", "-c", script, "sh"]).args(command).current_dir(tack.work()).env_clear();
+    shell.envs(tack.command(["demo"]).get_envs().filter_map(|(name, value)| Some((name, value?))));
+    shell.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let ran = finish(shell.spawn().unwrap(), None);
+    if ran.code == 77 || ran.stderr.contains("unshare failed") {
+        let _ = writeln!(std::io::stderr(), "skipped: user namespaces cannot be limited here");
+        return None;
+    }
+    Some(ran)
+}
+
 #[test]
 #[cfg(target_os = "linux")]
 fn the_demo_says_so_where_the_sandbox_holds_less() {
     let tack = Tack::bare();
-    let demo = tack.command(["demo"]);
-    let mut shell = Command::new("unshare");
-    let script = "echo 0 > /proc/sys/user/max_user_namespaces || exit 77; exec \"$0\" demo";
-    shell.args(["-Ur", "sh", "-c", script, env!("CARGO_BIN_EXE_tack")]).current_dir(tack.work()).env_clear();
-    shell.envs(demo.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    shell.stdin(std::process::Stdio::null());
-    shell.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
-    let ran = finish(shell.spawn().unwrap(), None);
-    if ran.code == 77 {
-        eprintln!("skipped: user namespaces cannot be limited here");
-        return;
-    }
+    let Some(ran) = without_namespaces(&tack, &[env!("CARGO_BIN_EXE_tack"), "demo"]) else { return };
     let ran = ran.code(0);
     assert!(passes(&tack, "tack-demo-1"), "{}", ran.stderr);
     assert!(ran.stderr.contains("reduced"), "{}", ran.stderr);
+}
+
+/// A kernel without Landlock, played by a filter that answers as such a kernel does.
+#[cfg(target_os = "linux")]
+const NO_LANDLOCK: &str = r#"
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 444, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = { 4, code };
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) return 77;
+    execv(argv[1], argv + 1);
+    return 77;
+}
+"#;
+
+#[test]
+#[cfg(target_os = "linux")]
+fn without_any_sandbox_the_demo_stops_and_names_the_flag_and_commands_are_refused() {
+    let server = Server::start(vec![calls("a", "bash", &json!({"command": "touch ran"})), says("ok")]);
+    let tack = Tack::new(&server);
+    let wrapper = tack.dir.path().join("no-landlock");
+    std::fs::write(tack.dir.path().join("no-landlock.c"), NO_LANDLOCK).unwrap();
+    let built =
+        Command::new("gcc").arg("-o").arg(&wrapper).arg(tack.dir.path().join("no-landlock.c")).status();
+    assert!(built.is_ok_and(|status| status.success()), "the tests need gcc");
+    let wrapper = wrapper.to_str().unwrap();
+    let tack_bin = env!("CARGO_BIN_EXE_tack");
+
+    let Some(ran) = without_namespaces(&tack, &[wrapper, tack_bin, "demo"]) else { return };
+    let ran = ran.code(1);
+    assert!(ran.stderr.contains("--sandbox danger-full-access"), "{}", ran.stderr);
+    assert_eq!(std::fs::read_dir(tack.work()).unwrap().count(), 0);
+
+    let ran = without_namespaces(&tack, &[wrapper, tack_bin, "-p", "x"]).unwrap().code(0);
+    assert!(!tack.work().join("ran").exists(), "{}", ran.stderr);
+    assert!(ran.stderr.contains("refused"), "{}", ran.stderr);
+
+    let ran = without_namespaces(&tack, &[wrapper, tack_bin, "demo", "--yolo"]).unwrap().code(0);
+    assert!(passes(&tack, "tack-demo-1"), "{}", ran.stderr);
 }
