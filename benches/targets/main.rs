@@ -212,7 +212,7 @@ impl Bench {
         let late = |ran: &Ran| typical_gap(ran, LONG - 10..LONG) / typical_gap(ran, 5..15);
         let grown = |ran: &Ran| mb(ran.seen[LONG - 1].memory) - mb(ran.seen[10].memory);
         Ok(vec![
-            pair("gap at turn 200 by that at turn 10", both, late, (1.3, None)),
+            pair("gap at turn 200 by that at turn 10", both, late, (1.3, Some(1.0))),
             pair("memory growth, turn 10 to 200", both, grown, (5.0, None)),
         ])
     }
