@@ -12,6 +12,8 @@ use crate::wire::{AnswerPart, Failure};
 
 /// Share of the window, in percent, at which the history is compacted when nothing else is set.
 const FULL: u64 = 80;
+/// Replies between two summaries that are too few to get anything done.
+const QUICK: usize = 3;
 /// Bytes of each result that the summary request keeps, by how often it was too long already.
 const RESULT_BYTES: [usize; 3] = [4_000, 400, 0];
 
@@ -57,10 +59,35 @@ impl Agent {
         live.filter(|item| matches!(item.body, Body::Assistant(_))).count() > 0
     }
 
+    /// Whether the last two summaries of this turn, and now again, came within a few replies of each
+    /// other: each time the same work is done anew and nothing comes of it.
+    fn fills_at_once(&self) -> bool {
+        let mut replies = 0;
+        let mut quick = 0;
+        for item in self.items.iter().rev().take_while(|item| item.turn == self.turn) {
+            match item.body {
+                Body::Assistant(_) => replies += 1,
+                Body::Summary(_) if replies > QUICK => return false,
+                Body::Summary(_) => {
+                    quick += 1;
+                    replies = 0;
+                }
+                _ => {}
+            }
+        }
+        quick >= 2
+    }
+
     /// Puts a summary in place of the history. Some: it could not be done, and the turn is over.
     pub(super) async fn compact(&mut self, why: &str) -> anyhow::Result<Option<End>> {
         if !self.has_history() {
             let message = format!("{why}; the prompt alone does not fit {}", self.model.name);
+            return Ok(Some(self.fail(message).await));
+        }
+        if self.fills_at_once() {
+            let message = format!(
+                "{why}; it filled up again right after each summary: the window is too small for this task"
+            );
             return Ok(Some(self.fail(message).await));
         }
         self.out.send(Event::Waiting(format!("{why}; summarising the conversation"))).await;

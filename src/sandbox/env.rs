@@ -60,6 +60,11 @@ pub struct EnvWish {
     pub caches: Option<PathBuf>,
 }
 
+/// Without a network package tools would go on trying, npm for more than a minute. One retry for
+/// pip: without any it does not say why it failed.
+const NO_RETRIES: &[(&str, &str)] =
+    &[("npm_config_fetch_retries", "0"), ("PIP_RETRIES", "1"), ("CARGO_NET_RETRY", "0")];
+
 impl EnvWish {
     /// The complete environment for commands under `policy`.
     pub fn build(&self, policy: &Policy) -> Vars {
@@ -86,6 +91,11 @@ impl EnvWish {
                 Net::Full => "full",
             };
             set("TACK_SANDBOX_NETWORK", net.as_ref());
+            if policy.net == Net::Off {
+                for (name, value) in NO_RETRIES {
+                    set(name, value.as_ref());
+                }
+            }
         }
         if policy.tmp.is_some() {
             set("TMPDIR", "/tmp".as_ref());
@@ -170,6 +180,18 @@ mod tests {
             let asked = built(Mode::WorkspaceWrite, &[(name, "x")], &[name]);
             assert!(asked.contains_key(OsStr::new(name)), "{name} was passed by name");
         }
+    }
+
+    #[test]
+    fn nothing_is_tried_for_long_without_a_network() {
+        let mut policy = Wish::new(Mode::ReadOnly, ".").settle().unwrap().policy;
+        let retries = |policy: &Policy| {
+            let vars = EnvWish::default().build(policy);
+            vars.into_iter().find(|(name, _)| name == "npm_config_fetch_retries").map(|(_, value)| value)
+        };
+        assert_eq!(retries(&policy), Some("0".into()));
+        policy.net = Net::Full;
+        assert_eq!(retries(&policy), None);
     }
 
     #[test]

@@ -101,6 +101,7 @@ pub(super) fn kept(gitdir: &Path) -> Vec<PathBuf> {
     if let Ok(link) = gitdir.join("gitdir").canonicalize() {
         all.push(link);
     }
+    all.extend(worktree_configs(gitdir).filter(|p| fs::symlink_metadata(p).is_ok()));
     all.extend(modules(&gitdir.join("modules"), 3).iter().flat_map(|m| kept(m)));
     all
 }
@@ -109,12 +110,32 @@ pub(super) fn kept(gitdir: &Path) -> Vec<PathBuf> {
 pub(super) fn must_not_appear(gitdir: &Path) -> Vec<PathBuf> {
     let mut all: Vec<PathBuf> =
         appearing(gitdir).into_iter().filter(|p| fs::symlink_metadata(p).is_err()).collect();
+    all.extend(worktree_configs(gitdir).filter(|p| fs::symlink_metadata(p).is_err()));
     all.extend(modules(&gitdir.join("modules"), 3).iter().flat_map(|m| must_not_appear(m)));
     all
 }
 
 fn appearing(gitdir: &Path) -> Vec<PathBuf> {
     ["commondir", "config.worktree"].iter().map(|n| gitdir.join(n)).collect()
+}
+
+fn worktrees(gitdir: &Path) -> impl Iterator<Item = PathBuf> {
+    fs::read_dir(gitdir.join("worktrees")).into_iter().flatten().flatten().map(|e| e.path())
+}
+
+fn worktree_configs(gitdir: &Path) -> impl Iterator<Item = PathBuf> {
+    worktrees(gitdir).map(|w| w.join("config.worktree"))
+}
+
+/// The `commondir` files of linked worktrees that lead to another place than `gitdir`, whose
+/// configuration git would then believe. New ones are written by git itself, so they may appear.
+pub(super) fn misled(gitdir: &Path) -> Vec<PathBuf> {
+    let leads_back = |w: &Path, file: &Path| {
+        let named = small(file).and_then(|text| w.join(text.trim()).canonicalize().ok());
+        named.is_some_and(|named| gitdir.canonicalize().is_ok_and(|gitdir| gitdir == named))
+    };
+    let files = worktrees(gitdir).map(|w| (w.join("commondir"), w));
+    files.filter(|(f, w)| fs::symlink_metadata(f).is_ok() && !leads_back(w, f)).map(|(f, _)| f).collect()
 }
 
 /// Submodules' git folders. Their names may hold slashes, so folders without a HEAD are entered.

@@ -164,7 +164,7 @@ fn folder(asked: Option<&str>, cx: &ToolCx<'_>) -> Result<PathBuf, Outcome> {
     let target = path::resolve(cx, raw)?;
     let real = files::resolve(cx.policy, &target).map_err(|error| path::fault(cx, raw, error))?;
     match real.is_dir() {
-        true => Ok(real),
+        true => Ok(cx.policy.seen(&real)),
         false => Err(failed(
             "no_folder",
             format!("{} is not a folder, so no command can run in it", path::show_str(raw)),

@@ -25,7 +25,8 @@ git() { command git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c safe.
 top=$(git rev-parse --show-toplevel 2>/dev/null) || exit 0
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
-cp "$(git rev-parse --git-path index)" "$dir/index" 2>/dev/null
+# With its time: git compares it with those of the files, to know which of them to look into.
+cp -p "$(git rev-parse --git-path index)" "$dir/index" 2>/dev/null
 base=$(git rev-parse -q --verify HEAD) || base=$(git hash-object -t tree /dev/null)
 GIT_ALTERNATE_OBJECT_DIRECTORIES=$(cd "$(git rev-parse --git-path objects)" && pwd)
 mkdir "$dir/objects"

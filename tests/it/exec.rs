@@ -255,6 +255,26 @@ fn a_context_that_does_not_fit_is_summarised_once_and_the_work_goes_on() {
 }
 
 #[test]
+fn a_window_that_fills_up_after_every_summary_ends_the_turn() {
+    // The model reads the same long file whatever it is told, and every summary is taken.
+    let server = Server::with(vec![], |request| {
+        let text = request.body["messages"].to_string();
+        let sums_up = request.body.get("tools").is_none();
+        Some(match (text.len() > 15_000, sums_up) {
+            (true, _) => json_body(
+                400,
+                &json!({"error": {"code": 400, "message": "request (9000 tokens) exceeds the available context size (4096 tokens), try increasing it", "type": "exceed_context_size_error", "n_prompt_tokens": 9000, "n_ctx": 4096}}),
+            ),
+            (false, true) => says("SUMMARY"),
+            (false, false) => shell("", "head -c 20000 /dev/zero | tr '\\0' x"),
+        })
+    });
+    let ran = Tack::new(&server).run(["-p", "read it"]).code(1);
+    assert!(ran.stderr.contains("too small"), "{}", ran.stderr);
+    assert!(server.requests().len() < 30, "{} requests", server.requests().len());
+}
+
+#[test]
 fn a_small_local_window_is_said_and_gets_the_small_surface() {
     let server = Server::start(vec![says("ok"), says("ok"), says("ok")]);
     let tack = Tack::new(&server);

@@ -11,7 +11,7 @@ use super::cell::{Cell, TACK, git, holds, python};
 const FULL: Tier = Tier::Namespaces;
 
 /// An attempt of which only root's control run would succeed.
-fn refused_to_root(cell: &Cell, script: &str) {
+pub(crate) fn refused_to_root(cell: &Cell, script: &str) {
     if rustix::process::getuid().is_root() {
         return refused(cell, script);
     }

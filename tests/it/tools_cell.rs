@@ -4,7 +4,11 @@ use tack::model::{Action, State};
 use tack::sandbox::{EnvWish, Linux, Mode, Scratch, Tier, Wish};
 
 use crate::cell::{TACK, block_on, holds};
-use crate::tools_kit::{Bench, edit, read, write};
+use crate::tools_kit::{Bench, edit, eventually, read, write};
+
+fn background(command: &str) -> Action {
+    Action::Shell { command: command.into(), timeout: None, background: true, cwd: None, about: None }
+}
 
 /// A bench whose folder is a workspace; None, aloud, where no sandbox holds.
 fn bench() -> Option<(Bench, Scratch)> {
@@ -98,5 +102,66 @@ fn the_work_is_handed_in_although_git_is_protected() {
         let outcome = bench.run(&Action::Submit { text: String::new() }).await;
         assert_eq!(outcome.state, State::Ok, "{}", outcome.text);
         assert!(outcome.text.contains("+b\n") && outcome.text.contains("+++ b/new"), "{}", outcome.text);
+    });
+}
+
+#[test]
+fn a_server_in_the_background_answers_the_next_command() {
+    let Some((bench, _scratch)) = bench() else { return };
+    block_on(async {
+        let serve = "echo hello > index.html; exec python3 -u -m http.server --bind 127.0.0.1 8765";
+        let job = bench.run(&background(serve)).await;
+        assert_eq!(job.state, State::Ok, "{}", job.text);
+        let ask = "exec 3<>/dev/tcp/127.0.0.1/8765; printf 'GET / HTTP/1.0\\r\\n\\r\\n' >&3; cat <&3";
+        eventually(async || bench.shell(ask).await.text.ends_with("hello\n")).await;
+        // The same loopback, and still nothing else.
+        let host = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = host.local_addr().unwrap().port();
+        let out = bench.shell(&format!("exec 3<>/dev/tcp/127.0.0.1/{port}")).await;
+        assert_eq!(out.state, State::Failed, "{}", out.text);
+        std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
+        let interfaces = bench.shell("tail -n +3 /proc/net/dev | cut -d: -f1").await;
+        assert_eq!(interfaces.text.trim(), "lo");
+        // Nor does it bring the two closer in any other way.
+        assert_eq!(bench.shell("cat /proc/[0-9]*/cmdline | grep -c [h]ttp.server").await.text.trim(), "0");
+        bench.toolbox.stop_all().await;
+        let gone = bench.shell(ask).await;
+        assert_eq!(gone.state, State::Failed, "{}", gone.text);
+    });
+}
+
+#[test]
+fn file_tools_do_not_see_what_commands_have_of_their_own() {
+    let Some((mut bench, _scratch)) = bench() else { return };
+    std::os::unix::fs::symlink("/proc/self", bench.cwd.join("me")).unwrap();
+    let files = ["/proc/self/status", "me/maps", "/proc/self/root/proc/self/mounts"];
+    block_on(async {
+        for path in files {
+            let outcome = bench.run(&read(path)).await;
+            assert_eq!(outcome.state, State::Refused, "{path}: {}", outcome.text);
+            assert!(outcome.text.contains("look with a command"), "{}", outcome.text);
+        }
+        let list = |path: &str| Action::List { path: path.into(), ignore: vec![] };
+        let at = |cwd: &str, command: &str| Action::Shell {
+            command: command.into(),
+            timeout: None,
+            background: false,
+            cwd: Some(cwd.into()),
+            about: None,
+        };
+        for folder in ["/run", "/proc/self/task", "me"] {
+            assert_eq!(bench.run(&list(folder)).await.state, State::Refused, "{folder}");
+            let ran = bench.run(&at(folder, "ls -A")).await;
+            assert_eq!(ran.state, State::Refused, "{folder}: {}", ran.text);
+        }
+        // Its own /tmp is the exception: there both see the same, and write.
+        assert_eq!(bench.run(&write("/tmp/d/f", "x")).await.state, State::Ok);
+        assert_eq!(bench.run(&at("/tmp/d", "touch g && ls && pwd")).await.text, "f\ng\n/tmp/d\n");
+        bench.policy.mode = Mode::DangerFullAccess;
+        for path in files {
+            let outcome = bench.run(&read(path)).await;
+            assert_eq!(outcome.state, State::Ok, "control: {path}: {}", outcome.text);
+        }
+        assert_eq!(bench.run(&list("/run")).await.state, State::Ok);
     });
 }

@@ -18,13 +18,13 @@ use super::{
 };
 
 pub(super) fn open(policy: &Policy, path: &Path) -> Result<Opened, FileError> {
-    // NONBLOCK: a FIFO without a writer would hold us for ever.
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let (fd, real) = reach(policy, path, flags)?;
+    // Looked at first: to open a device or a FIFO is to do something with it.
+    let (there, real) = reach(policy, path, OFlags::PATH | OFlags::CLOEXEC)?;
     check(policy, &real, Op::Read)?;
-    let stat = rustix::fs::fstat(&fd).map_err(|e| fault(path, e))?;
+    let stat = rustix::fs::fstat(&there).map_err(|e| fault(path, e))?;
     regular(path, &stat)?;
-    Ok(Opened { file: File::from(fd), real })
+    let file = File::open(by_number(&there)).map_err(|e| fault(path, e))?;
+    Ok(Opened { file, real })
 }
 
 pub(super) fn replace(policy: &Policy, path: &Path, bytes: &[u8]) -> Result<Written, FileError> {
@@ -97,11 +97,7 @@ fn regular(path: &Path, stat: &Stat) -> Result<(), FileError> {
 fn reach(policy: &Policy, path: &Path, flags: OFlags) -> Result<(OwnedFd, PathBuf), FileError> {
     let mut place = policy.host(path);
     for _ in 0..MOST_TURNS {
-        let fd = match rustix::fs::open(&place, flags, Mode::empty()) {
-            Ok(fd) => fd,
-            Err(rustix::io::Errno::NXIO) => return Err(wrong(path, "a socket, not a regular file")),
-            Err(error) => return Err(fault(path, error)),
-        };
+        let fd = rustix::fs::open(&place, flags, Mode::empty()).map_err(|e| fault(path, e))?;
         let real = real(&fd).map_err(|e| fault(path, e))?;
         // A link led into the host's /tmp, which for commands is another folder.
         let seen = policy.host(&real);
@@ -114,8 +110,12 @@ fn reach(policy: &Policy, path: &Path, flags: OFlags) -> Result<(OwnedFd, PathBu
 }
 
 fn real(fd: &OwnedFd) -> rustix::io::Result<PathBuf> {
-    let link = rustix::fs::readlink(format!("/proc/self/fd/{}", fd.as_raw_fd()), Vec::new())?;
+    let link = rustix::fs::readlink(by_number(fd), Vec::new())?;
     Ok(OsString::from_vec(link.into_bytes()).into())
+}
+
+fn by_number(fd: &OwnedFd) -> String {
+    format!("/proc/self/fd/{}", fd.as_raw_fd())
 }
 
 fn stat(dir: &OwnedFd, name: &OsStr) -> rustix::io::Result<Stat> {

@@ -105,9 +105,10 @@ fn what_is_no_regular_file_is_refused_at_once() {
     let fifo = p.proj.join("fifo");
     rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
     let _socket = std::os::unix::net::UnixListener::bind(p.proj.join("socket")).unwrap();
-    for path in [fifo, p.proj.join("socket"), p.proj.clone(), "/dev/zero".into()] {
+    for path in [fifo, p.proj.join("socket"), p.proj.clone()] {
         assert!(matches!(open(&p.policy, &path), Err(FileError::WrongKind { .. })), "{}", path.display());
     }
+    assert!(denied(open(&p.policy, Path::new("/dev/zero"))));
     for path in ["fifo", "sub"] {
         let written = replace(&p.policy, &p.proj.join(path), b"x");
         assert!(matches!(written, Err(FileError::WrongKind { .. })), "{path}");

@@ -22,6 +22,8 @@ static PLACES: LazyLock<Mutex<HashMap<PathBuf, usize>>> = LazyLock::new(Mutex::d
 pub(super) struct Guard {
     places: Vec<PathBuf>,
     watch: Vec<PathBuf>,
+    /// Git's folders that the command may write.
+    repositories: Vec<PathBuf>,
     snapshot: Option<Snapshot>,
 }
 
@@ -54,9 +56,16 @@ impl Guard {
     /// Makes what the mounts of `policy` need, and remembers what they cannot protect: links, and in
     /// tier B everything.
     pub(super) fn raise(policy: &Policy, tier: Tier) -> Guard {
-        let mut guard = Guard { places: Vec::new(), watch: policy.watch.clone(), snapshot: None };
+        let watch = policy.watch.clone();
+        let mut guard = Guard { places: Vec::new(), watch, repositories: Vec::new(), snapshot: None };
         if policy.mode != Mode::WorkspaceWrite {
             return guard;
+        }
+        if policy.git == GitAccess::Commit {
+            let repositories = policy.write_roots.iter().filter(|r| r.join("HEAD").is_file());
+            guard.repositories = repositories.cloned().collect();
+            // Once more: worktrees and submodules may have come since the policy was made.
+            guard.watch.extend(guard.repositories.iter().flat_map(|r| git::must_not_appear(r)));
         }
         match tier {
             Tier::Namespaces => {
@@ -83,6 +92,14 @@ impl Guard {
                     path.display()
                 ));
             }
+        }
+        for path in std::mem::take(&mut self.repositories).iter().flat_map(|r| git::misled(r)) {
+            let mended = snapshot::rewrite(&path, b"../..\n").is_ok();
+            let how = if mended { "was put right" } else { "could not be put right" };
+            undone.push(format!(
+                "{} led out of its repository and {how}: it would make git run other programs",
+                path.display()
+            ));
         }
         undone.extend(self.snapshot.take().into_iter().flat_map(|s| s.restore()));
         undone

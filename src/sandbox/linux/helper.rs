@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use rustix::process::{Resource, Rlimit, Signal, setrlimit};
 use rustix::thread::UnshareFlags;
 
-use super::order::{Order, STATUS_FD, VERB, Word};
+use super::order::{NET_FD, Order, STATUS_FD, USER_FD, VERB, Word};
 use super::{init, landlock, mounts, seccomp};
 use crate::sandbox::{Net, Tier};
 
@@ -76,28 +76,19 @@ pub(super) fn say(word: &Word) {
     let _ = status.write_all(word.line().as_bytes());
 }
 
-/// `ORDER_FD STATUS_FD PROGRAM ARGS...`. Reads the order, and closes all other descriptors.
+/// `ORDER_FD STATUS_FD USER_FD NET_FD PROGRAM ARGS...`. Reads the order, puts the others (the last two
+/// may be the first again, see [`Order::join`]) where they belong, and closes everything else.
 fn prepare(mut args: impl Iterator<Item = OsString>) -> Result<(Order, Program), Fault> {
     let invalid = || Fault { step: "arguments", errno: libc::EINVAL };
     let mut number =
         || args.next().and_then(|a| a.to_str()?.parse::<i32>().ok()).filter(|n| *n > 2).ok_or_else(invalid);
-    let (order, status) = (number()?, number()?);
-    // SAFETY: the parent hands these two numbers over for us to own.
+    let (order, others) = (number()?, [number()?, number()?, number()?]);
+    // SAFETY: the parent hands this number over for us to own.
     let mut order = unsafe { File::from_raw_fd(order) };
     let mut json = Vec::new();
     order.read_to_end(&mut json).step("order")?;
     drop(order);
-    // SAFETY: plain system calls on numbers. dup2 makes the target ours, or is a no-op when equal.
-    unsafe {
-        if libc::dup2(status, STATUS_FD) < 0
-            || libc::close_range(STATUS_FD.cast_unsigned() + 1, u32::MAX, 0) < 0
-            || libc::fcntl(STATUS_FD, libc::F_SETFD, libc::FD_CLOEXEC) < 0
-        {
-            return Err(io::Error::last_os_error()).step("descriptors");
-        }
-        // Waits for nothing and cannot be waited for: the helper blocks where the parent must not.
-        libc::fcntl(STATUS_FD, libc::F_SETFL, 0);
-    }
+    place(others).step("descriptors")?;
     let order: Order = serde_json::from_slice(&json).map_err(io::Error::other).step("order")?;
     let args: Vec<CString> = args
         .map(|a| CString::new(a.into_vec()).map_err(io::Error::from))
@@ -114,24 +105,56 @@ fn prepare(mut args: impl Iterator<Item = OsString>) -> Result<(Order, Program),
     Ok((order, Program { name, args }))
 }
 
-/// Tier A: everything in namespaces of its own.
-fn namespaces(order: &Order, program: &Program) -> Result<ExitCode, Fault> {
-    let parent = rustix::process::getppid();
-    let (uid, gid) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
-    let sockets = mounts::sockets(order);
-    let mut flags = UnshareFlags::NEWUSER
-        | UnshareFlags::NEWNS
-        | UnshareFlags::NEWPID
-        | UnshareFlags::NEWIPC
-        | UnshareFlags::NEWUTS;
-    if order.net == Net::Off {
-        flags |= UnshareFlags::NEWNET;
+/// Moves descriptors to their fixed places, first out of each other's way, and closes the rest.
+fn place(numbers: [i32; 3]) -> io::Result<()> {
+    const PLACES: [i32; 3] = [STATUS_FD, USER_FD, NET_FD];
+    let first_free = NET_FD + 1;
+    // SAFETY: plain system calls on numbers; this process has one thread and owns none of them yet.
+    unsafe {
+        let moved = numbers.map(|fd| libc::fcntl(fd, libc::F_DUPFD, first_free));
+        let placed = moved.iter().zip(PLACES).all(|(fd, to)| libc::dup3(*fd, to, libc::O_CLOEXEC) == to);
+        if !placed || libc::close_range(first_free.cast_unsigned(), u32::MAX, 0) < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // Waits for nothing and cannot be waited for: the helper blocks where the parent must not.
+        libc::fcntl(STATUS_FD, libc::F_SETFL, 0);
     }
+    Ok(())
+}
+
+/// A user namespace to be somebody in, and a network with nothing but a loopback: those of the
+/// session's earlier commands, so that what they serve can be reached, or new ones.
+fn enter_network(order: &Order) -> Result<(), Fault> {
+    // SAFETY: only borrowed, and open since `place`.
+    let [user, net] = [USER_FD, NET_FD].map(|fd| unsafe { std::os::fd::BorrowedFd::borrow_raw(fd) });
+    if order.join {
+        use rustix::thread::{LinkNameSpaceType as Kind, move_into_link_name_space as enter};
+        enter(user, Some(Kind::User)).step("join")?;
+        return enter(net, Some(Kind::Network)).step("join");
+    }
+    let (uid, gid) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
+    let net = if order.net == Net::Off { UnshareFlags::NEWNET } else { UnshareFlags::empty() };
     // SAFETY: the helper has one thread and no signal handlers; descriptor tables are not unshared.
-    unsafe { rustix::thread::unshare_unsafe(flags) }.step("unshare")?;
+    unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWUSER | net) }.step("unshare")?;
     fs::write("/proc/self/setgroups", "deny").step("id-map")?;
     fs::write("/proc/self/uid_map", format!("{uid} {uid} 1")).step("id-map")?;
     fs::write("/proc/self/gid_map", format!("{gid} {gid} 1")).step("id-map")?;
+    if order.net == Net::Off {
+        loopback_up().step("loopback")?;
+    }
+    Ok(())
+}
+
+/// Tier A: everything in namespaces of its own.
+fn namespaces(order: &Order, program: &Program) -> Result<ExitCode, Fault> {
+    let parent = rustix::process::getppid();
+    let sockets = mounts::sockets(order);
+    enter_network(order)?;
+    let flags = UnshareFlags::NEWNS | UnshareFlags::NEWPID | UnshareFlags::NEWIPC | UnshareFlags::NEWUTS;
+    // SAFETY: the helper has one thread and no signal handlers; descriptor tables are not unshared.
+    unsafe { rustix::thread::unshare_unsafe(flags) }.step("unshare")?;
+    // SAFETY: nobody owns these two; the command must not inherit a way to enter them.
+    unsafe { libc::close_range(USER_FD.cast_unsigned(), NET_FD.cast_unsigned(), 0) };
     // The change of user namespace may have cleared it.
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).step("parent")?;
     if rustix::process::getppid() != parent {
@@ -166,10 +189,8 @@ fn inner(order: &Order, program: &Program, outside: (&OwnedFd, &[PathBuf])) -> R
         return Err(Fault { step: "parent", errno: libc::ESRCH });
     }
     mounts::build(order, sockets)?;
+    mounts::reopen_null().step("dev")?;
     limit_processes(order)?;
-    if order.net == Net::Off {
-        loopback_up().step("loopback")?;
-    }
     std::env::set_current_dir(order.cwd()).step("cwd")?;
     drop_privileges().step("capabilities")?;
     landlock::confine_namespaced(order).step("landlock")?;

@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -39,18 +40,38 @@ pub(super) struct Held {
     notice: Vec<u8>,
 }
 
-/// Starts `cmd` under `order` and waits until it runs.
+/// The namespaces that the commands of a session share: a loopback of their own, and the user
+/// namespace it belongs to. Open descriptors keep them alive between commands.
+#[derive(Debug)]
+pub(super) struct Network {
+    user: OwnedFd,
+    net: OwnedFd,
+}
+
+impl Network {
+    /// Those of a helper that has told that its command runs.
+    pub(super) fn of(held: &Held) -> io::Result<Network> {
+        let open = |kind| File::open(format!("/proc/{}/ns/{kind}", held.tree.pid())).map(OwnedFd::from);
+        Ok(Network { user: open("user")?, net: open("net")? })
+    }
+}
+
+/// Starts `cmd` under `order`, in `network` if there is one already, and waits until it runs.
 pub(super) async fn start(
     image: &Path,
-    order: &Order,
+    mut order: Order,
     cmd: &Cmd,
-    guard: Guard,
+    (guard, network): (Guard, Option<Arc<Network>>),
 ) -> Result<Held, SandboxError> {
+    order.join = network.is_some();
     let setup = |step: &str, source| SandboxError::Setup { step: step.into(), source };
-    let order = sealed(order).map_err(|e| setup("order", e))?;
+    let order = sealed(&order).map_err(|e| setup("order", e))?;
     let (read, write) = pipe_pair().map_err(|e| setup("status", e))?;
     let status = pipe::Receiver::from_owned_fd(read).map_err(|e| setup("status", e))?;
-    let numbers = [order.as_raw_fd(), write.as_raw_fd()];
+    let status_fd = write.as_raw_fd();
+    let [user, net] =
+        network.as_ref().map_or([status_fd; 2], |shared| [shared.user.as_raw_fd(), shared.net.as_raw_fd()]);
+    let numbers = [order.as_raw_fd(), status_fd, user, net];
     let mut args: Vec<OsString> = vec![VERB.into()];
     args.extend(numbers.iter().map(|n| OsString::from(n.to_string())));
     args.push(cmd.program.clone());
@@ -66,7 +87,7 @@ pub(super) async fn start(
         own: 3,
     };
     let tree = Tree::start(start).await.map_err(|e| setup("helper", e))?;
-    drop((order, write));
+    drop((order, write, network));
     let mut held = Held {
         tree,
         status: BufReader::new(status),

@@ -16,22 +16,27 @@ mod snapshot;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 
 use super::policy::real;
-use super::{Cmd, Exit, Io, Mode, Policy, Running, Sandbox, SandboxError, Tier, Wish, git, none};
+use super::{Cmd, Exit, Io, Mode, Net, Policy, Running, Sandbox, SandboxError, Tier, Wish, git, none};
 use guard::Guard;
 pub use helper::intercept;
 use order::Order;
+
+/// The folder a session is known by, and the network of its commands where one can be entered.
+type Shared = (PathBuf, Option<Arc<launch::Network>>);
 
 /// The Linux sandbox. One for the process: it remembers which tier the machine holds.
 pub struct Linux {
     image: PathBuf,
     tier: OnceLock<Tier>,
     nested: Arc<Mutex<git::Nested>>,
+    /// What a background server listens on has to be there for the session's next command too.
+    network: Arc<Mutex<Option<Shared>>>,
 }
 
 impl Default for Linux {
@@ -44,7 +49,7 @@ impl Default for Linux {
 impl Linux {
     /// With another image of tack as helper; for tests, whose own image is not tack.
     pub fn with_image(image: impl Into<PathBuf>) -> Linux {
-        Linux { image: image.into(), tier: OnceLock::new(), nested: Arc::default() }
+        Linux { image: image.into(), tier: OnceLock::new(), nested: Arc::default(), network: Arc::default() }
     }
 
     /// Holds one tier whatever the machine could do. For tests and checks.
@@ -68,7 +73,29 @@ impl Linux {
             }
         }
         let order = Order::new(tier, &found, &cmd.cwd);
-        launch::start(&self.image, &order, &cmd, guard).await
+        let session = policy.tmp.as_ref().filter(|_| tier == Tier::Namespaces && policy.net == Net::Off);
+        let known = self.shared().clone().filter(|(of, _)| session == Some(of));
+        let network = known.as_ref().and_then(|(_, network)| network.clone());
+        let joins = network.is_some();
+        let started = launch::start(&self.image, order, &cmd, (guard, network)).await;
+        match (&started, session) {
+            // A command that is over already takes its network with it: the next makes another.
+            (Ok(held), Some(session)) if known.is_none() => {
+                let made = launch::Network::of(held).ok();
+                *self.shared() = made.map(|network| (session.clone(), Some(Arc::new(network))));
+            }
+            // Some containers let namespaces be made but not entered: then each command has its own.
+            (Err(SandboxError::Setup { step, .. }), Some(session)) if joins && step == "join" => {
+                *self.shared() = Some((session.clone(), None));
+                return Box::pin(self.start(tier, policy, &cmd)).await;
+            }
+            (Ok(_) | Err(_), _) => {}
+        }
+        started
+    }
+
+    fn shared(&self) -> MutexGuard<'_, Option<Shared>> {
+        self.network.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Starts a program that need not exist under a tier: what counts is that the cell stands.

@@ -127,21 +127,46 @@ pub(super) fn seal_proc() -> Result<(), Fault> {
     for name in BLANKED {
         let path = Path::new("/proc").join(name);
         if fs::symlink_metadata(&path).is_ok() {
-            attach(&clone(Path::new("/dev/null")).step("proc")?, &path).step("proc")?;
+            attach(&device(Path::new("/dev/null")).step("proc")?, &path).step("proc")?;
         }
     }
     Ok(())
 }
 
 fn devices() -> io::Result<Vec<(&'static str, OwnedFd)>> {
-    let all = DEVICES.iter().map(|name| clone_if_there(&Path::new("/dev").join(name)).map(|m| (*name, m)));
-    let all: Vec<_> = all.collect::<io::Result<_>>()?;
-    Ok(all.into_iter().filter_map(|(name, mount)| Some((name, mount?))).collect())
+    let there = DEVICES.iter().filter(|name| Path::new("/dev").join(name).exists());
+    there.map(|name| Ok((*name, device(&Path::new("/dev").join(name))?))).collect()
 }
 
-/// The working folder, read-only, when `/tmp` or `/run` would cover it.
+/// A device of the machine. It can be written to on a read-only mount, but its mode, which is the
+/// machine's too and which root owns, cannot be changed.
+fn device(path: &Path) -> io::Result<OwnedFd> {
+    let mount = clone(path)?;
+    set(mount.as_raw_fd(), c"", RDONLY | NOSUID)?;
+    Ok(mount)
+}
+
+/// An open `/dev/null` still belongs to the mount it was opened on, which is the machine's.
+pub(super) fn reopen_null() -> io::Result<()> {
+    let null = fs::OpenOptions::new().read(true).write(true).open("/dev/null")?;
+    let wanted = rustix::fs::fstat(&null)?;
+    for number in 0..=2 {
+        // SAFETY: only looked at, here and now; a closed one is an error and stays closed.
+        let open = unsafe { std::os::fd::BorrowedFd::borrow_raw(number) };
+        let same =
+            rustix::fs::fstat(open).is_ok_and(|s| (s.st_ino, s.st_dev) == (wanted.st_ino, wanted.st_dev));
+        // SAFETY: both are open; what was the host's file at this number is given up.
+        if same && unsafe { libc::dup2(null.as_raw_fd(), number) } < 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    Ok(())
+}
+
+/// The user's folder, read-only, when `/tmp` or `/run` would cover it. Never the one a call names:
+/// that would show a command whatever of the two it asks for.
 fn put_back(order: &Order) -> io::Result<Option<Layer>> {
-    let cwd = order.cwd();
+    let cwd = order.folder();
     let covered = cwd.starts_with("/tmp") || cwd.starts_with("/run");
     let inside_tmp = order.tmp().is_some_and(|tmp| !cwd.starts_with(tmp)) && !cwd.is_dir();
     if !covered || cwd == Path::new("/tmp") || inside_tmp || order.write().any(|root| cwd.starts_with(root)) {
@@ -161,7 +186,7 @@ pub(super) fn sockets(order: &Order) -> Vec<PathBuf> {
     });
     let in_sight = |path: &PathBuf| {
         let private = ["/tmp", "/run", "/dev"].iter().any(|dir| path.starts_with(dir));
-        !private || order.write().any(|root| path.starts_with(root))
+        !private || order.write().chain([order.folder()]).any(|root| path.starts_with(root))
     };
     let mut found: Vec<PathBuf> = names.filter(in_sight).filter_map(|p| p.canonicalize().ok()).collect();
     found.sort();
@@ -192,7 +217,7 @@ fn cover(path: &Path) -> io::Result<Option<Layer>> {
     let dir = rustix::fs::FileType::from_raw_mode(rustix::fs::fstat(&there)?.st_mode).is_dir();
     let mount = match dir {
         true => tmpfs("000", "4k", RDONLY | NOSUID | NODEV)?,
-        false => clone(Path::new("/dev/null"))?,
+        false => device(Path::new("/dev/null"))?,
     };
     Ok(Some(Layer { target: path.to_path_buf(), mount }))
 }

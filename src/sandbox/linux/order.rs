@@ -13,17 +13,23 @@ use crate::sandbox::{Caps, Exit, Net, Policy, Tier};
 pub(crate) const VERB: &str = "__sandbox";
 /// The helper keeps the status pipe here.
 pub(super) const STATUS_FD: i32 = 3;
+/// And here the user and the network namespace it is to enter, when it is not to make its own.
+pub(super) const USER_FD: i32 = 4;
+pub(super) const NET_FD: i32 = 5;
 
 /// Everything the helper must know; the environment and the command line are its own.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Order {
     pub(super) tier: Tier,
     cwd: OsString,
+    folder: OsString,
     write: Vec<OsString>,
     protect: Vec<OsString>,
     hide: Vec<OsString>,
     tmp: Option<OsString>,
     pub(super) net: Net,
+    /// Whether there is a network of earlier commands to enter.
+    pub(super) join: bool,
     pub(super) limits: Caps,
 }
 
@@ -33,17 +39,24 @@ impl Order {
         Order {
             tier,
             cwd: cwd.as_os_str().to_owned(),
+            folder: policy.cwd.clone().into_os_string(),
             write: raw(&policy.write_roots),
             protect: raw(&policy.protect),
             hide: raw(&policy.hide),
             tmp: policy.tmp.clone().map(PathBuf::into_os_string),
             net: policy.net,
+            join: false,
             limits: policy.limits,
         }
     }
 
     pub(super) fn cwd(&self) -> &Path {
         Path::new(&self.cwd)
+    }
+
+    /// The folder the policy was made for.
+    pub(super) fn folder(&self) -> &Path {
+        Path::new(&self.folder)
     }
 
     pub(super) fn tmp(&self) -> Option<&Path> {

@@ -102,6 +102,15 @@ pub(super) fn clear(path: &Path) -> io::Result<()> {
     }
 }
 
+/// A new file in place of whatever is at `path`, unless a link leads there.
+pub(super) fn rewrite(path: &Path, bytes: &[u8]) -> io::Result<fs::File> {
+    clear(path)?;
+    // Never through something that appeared in between.
+    let mut file = fs::OpenOptions::new().write(true).create_new(true).open(Pin::new(path)?.path())?;
+    file.write_all(bytes)?;
+    Ok(file)
+}
+
 fn put_back(path: &Path, entry: &Entry) -> io::Result<()> {
     let pin = Pin::new(path)?;
     match entry {
@@ -109,11 +118,7 @@ fn put_back(path: &Path, entry: &Entry) -> io::Result<()> {
         Entry::Dir => clear(path).and_then(|()| fs::create_dir(pin.path())),
         Entry::Link(target) => clear(path).and_then(|()| symlink(target, pin.path())),
         Entry::File { mode, bytes } => {
-            clear(path)?;
-            // Never through something that appeared in between.
-            let mut file = fs::OpenOptions::new().write(true).create_new(true).open(pin.path())?;
-            file.write_all(bytes)?;
-            file.set_permissions(fs::Permissions::from_mode(*mode))
+            rewrite(path, bytes)?.set_permissions(fs::Permissions::from_mode(*mode))
         }
         Entry::Heavy(_) => Err(io::Error::other("no copy was kept of a file this large")),
     }

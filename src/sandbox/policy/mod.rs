@@ -13,6 +13,10 @@ const PROCESSES: u64 = 4096;
 /// Inside a write root: what makes other programs, editors and agents do things.
 const GUARDED: &[&str] = &[".tack", ".agents", ".mcp.json", ".vscode", ".idea", ".envrc"];
 
+/// Commands have these folders of their own. What the machine keeps there (the environment of every
+/// process, keyrings, sockets) is not for file tools either.
+const OWN: &[&str] = &["/proc", "/run", "/dev"];
+
 /// What flags and configuration ask for. Paths may be relative to the process's folder.
 #[derive(Clone, Debug)]
 pub struct Wish {
@@ -213,8 +217,18 @@ impl Policy {
             ));
         }
         match op {
-            Op::Read => Verdict::Allowed,
+            Op::Read => self.explain_read(path),
             Op::Write => self.explain_write(path),
+        }
+    }
+
+    fn explain_read(&self, path: &Path) -> Verdict {
+        let granted = || self.write_roots.iter().chain([&self.cwd]).any(|p| path.starts_with(p));
+        match OWN.iter().find(|own| path.starts_with(own)) {
+            Some(own) if !granted() => Verdict::Denied(format!(
+                "commands have a {own} of their own, and the machine's is not shown; look with a command"
+            )),
+            Some(_) | None => Verdict::Allowed,
         }
     }
 
