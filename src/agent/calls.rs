@@ -4,8 +4,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use serde_json::json;
 
-use super::guard::Advice;
+use super::guard::{self, Advice};
 use super::{Agent, End, Event};
 use crate::harness::{Rules, Saying, Submitted};
 use crate::model::{Body, NoteKind, Outcome, Part, Reply, ToolCall, ToolResult};
@@ -52,7 +53,8 @@ impl Agent {
 
     async fn run_one(&self, call: &ToolCall, rules: &Rules, spill: &Path) -> Outcome {
         if rules.refuse_repeats && !call.action.only_reads() && self.guard.knows(call) {
-            return Outcome::refused(self.harness.say(&Saying::RepeatRefused));
+            let text = self.harness.say(&Saying::RepeatRefused);
+            return Outcome { data: json!({ guard::REFUSED: true }), ..Outcome::refused(text) };
         }
         let cx = ToolCx {
             cwd: &self.policy.cwd,

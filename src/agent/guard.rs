@@ -16,6 +16,10 @@ pub const TELL_AT: u32 = 3;
 /// Identical calls before the turn is ended.
 pub const STOP_AT: u32 = 5;
 
+/// Marks, in an outcome's data, a call that was not run because it repeats one: its result would
+/// have been the same.
+pub const REFUSED: &str = "repeat";
+
 #[derive(Default)]
 pub struct Guard {
     seen: HashMap<u64, Seen>,
@@ -49,7 +53,7 @@ impl Guard {
         }
         let result = hash(&(outcome.state as u8, &outcome.text, outcome.exit));
         let seen = self.seen.entry(signature).or_insert(Seen { result, times: 0 });
-        if seen.result != result {
+        if seen.result != result && outcome.data[REFUSED] != true {
             *seen = Seen { result, times: 0 };
         }
         seen.times += 1;
@@ -62,22 +66,8 @@ impl Guard {
 }
 
 fn may_have_changed(action: &Action, outcome: &Outcome, known: bool) -> bool {
-    match action {
-        Action::Write { .. }
-        | Action::Edit { .. }
-        | Action::Insert { .. }
-        | Action::Undo { .. }
-        | Action::Patch { .. } => outcome.state == State::Ok && !known,
-        Action::Shell { .. } => !known,
-        Action::Job { .. }
-        | Action::Read { .. }
-        | Action::Glob { .. }
-        | Action::Grep { .. }
-        | Action::List { .. }
-        | Action::Todo { .. }
-        | Action::Submit { .. }
-        | Action::Unknown { .. } => false,
-    }
+    let acts = matches!(action, Action::Shell { .. }) || action.changes_files() && outcome.state == State::Ok;
+    acts && !known
 }
 
 fn signature(call: &ToolCall) -> u64 {
@@ -152,6 +142,15 @@ mod tests {
             let advice = run(&mut guard, &[write(&n.to_string()), shell("make test")]);
             assert_eq!(advice, [Advice::GoOn, Advice::GoOn]);
         }
+    }
+
+    #[test]
+    fn calls_that_were_refused_for_repeating_count_too() {
+        let mut guard = Guard::default();
+        guard.note(&shell("ls"), &Outcome::ok("same"));
+        let refused = Outcome { data: serde_json::json!({ REFUSED: true }), ..Outcome::refused("again") };
+        let advice: Vec<_> = (0..4).map(|_| guard.note(&shell("ls"), &refused)).collect();
+        assert_eq!(advice, [Advice::GoOn, Advice::Tell(3), Advice::Tell(4), Advice::Stop(5)]);
     }
 
     #[test]

@@ -231,27 +231,14 @@ fn usage_fields(usage: &Usage) -> Value {
 
 /// The item of a call that begins; None for calls the protocol has no item for.
 fn started(call: &ToolCall) -> Option<Value> {
-    match &call.action {
-        Action::Shell { command, .. } => Some(json!({
+    if let Action::Shell { command, .. } = &call.action {
+        return Some(json!({
             "type": "command_execution", "command": command_line(command),
             "aggregated_output": "", "exit_code": null, "status": "in_progress",
-        })),
-        Action::Write { .. }
-        | Action::Edit { .. }
-        | Action::Insert { .. }
-        | Action::Undo { .. }
-        | Action::Patch { .. } => {
-            Some(json!({ "type": "file_change", "changes": [], "status": "in_progress" }))
-        }
-        Action::Job { .. }
-        | Action::Read { .. }
-        | Action::Glob { .. }
-        | Action::Grep { .. }
-        | Action::List { .. }
-        | Action::Todo { .. }
-        | Action::Submit { .. }
-        | Action::Unknown { .. } => None,
+        }));
     }
+    let change = || json!({ "type": "file_change", "changes": [], "status": "in_progress" });
+    call.action.changes_files().then(change)
 }
 
 /// The same item once its outcome is known.

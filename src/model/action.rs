@@ -165,6 +165,26 @@ impl Action {
         }
     }
 
+    /// Whether it is a change of files as such, which is shown as one.
+    pub fn changes_files(&self) -> bool {
+        match self {
+            Self::Write { .. }
+            | Self::Edit { .. }
+            | Self::Insert { .. }
+            | Self::Undo { .. }
+            | Self::Patch { .. } => true,
+            Self::Shell { .. }
+            | Self::Job { .. }
+            | Self::Read { .. }
+            | Self::Glob { .. }
+            | Self::Grep { .. }
+            | Self::List { .. }
+            | Self::Todo { .. }
+            | Self::Submit { .. }
+            | Self::Unknown { .. } => false,
+        }
+    }
+
     /// Whether running it can change anything but the session. Readers run side by side, the
     /// rest one after another.
     pub fn only_reads(&self) -> bool {

@@ -190,7 +190,8 @@ fn a_full_disk_is_said_once_and_the_run_goes_on() {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let Ok(child) = command.spawn() else { return };
     let ran = finish(child, None);
-    if server.requests().is_empty() && ran.stdout.contains("mount") {
+    if server.requests().is_empty() && (ran.stdout.contains("mount") || ran.stderr.contains("unshare")) {
+        eprintln!("skipped: no small disk can be mounted here");
         return;
     }
     assert_eq!(ran.code, 0, "{} {}", ran.stdout, ran.stderr);

@@ -29,6 +29,7 @@ mod sandbox_process;
 mod sandbox_reduced;
 #[cfg(target_os = "linux")]
 mod sandbox_run;
+#[cfg(target_os = "linux")]
 mod sandbox_shared;
 mod server;
 mod store;

@@ -74,7 +74,7 @@ impl Kit {
     }
 
     fn write(&self, items: &[Item]) -> Session {
-        let mut session = self.sessions.create(Path::new("/work/acme"));
+        let mut session = self.sessions.create(Path::new("/projects/acme"));
         for item in items {
             session.append(item).unwrap();
         }
@@ -115,7 +115,7 @@ fn what_was_appended_is_read_back() {
 
     let loaded = kit.sessions.read(&id).unwrap();
     assert_eq!(loaded.items, story());
-    assert_eq!((loaded.header.id, loaded.header.cwd.as_str()), (id.clone(), "/work/acme"));
+    assert_eq!((loaded.header.id, loaded.header.cwd.as_str()), (id.clone(), "/projects/acme"));
     assert_eq!(loaded.warnings, [""; 0]);
 
     let (mut session, loaded) = kit.sessions.open(&id).unwrap();
@@ -260,8 +260,8 @@ fn the_list_and_the_last_session() {
     other.append(&user(9, &"x".repeat(200_000))).unwrap();
     let list = kit.sessions.list();
     let shown: Vec<_> = list.iter().map(|s| (s.title.as_str(), s.turns, s.cwd.as_str())).collect();
-    assert_eq!(shown, [("hello", 9, "/elsewhere"), ("mend it", 6, "/work/acme")]);
-    assert_eq!(kit.sessions.last(Some(Path::new("/work/acme"))), Some(first.id().clone()));
+    assert_eq!(shown, [("hello", 9, "/elsewhere"), ("mend it", 6, "/projects/acme")]);
+    assert_eq!(kit.sessions.last(Some(Path::new("/projects/acme"))), Some(first.id().clone()));
     assert_eq!(kit.sessions.last(Some(Path::new("/nowhere"))), None);
     let newest = kit.sessions.last(None).unwrap();
     assert_eq!(newest, *other.id());
