@@ -92,7 +92,8 @@ fn list(sessions: &Sessions, all: bool, as_json: bool) -> anyhow::Result<()> {
         }
         let zone = jiff::tz::TimeZone::system();
         let when = one.updated.to_zoned_datetime(zone).strftime("%Y-%m-%d %H:%M").to_string();
-        writeln!(out, "{}  {when}  {:>3} turns  {}", one.id, one.turns, title(&one.title))?;
+        let turns = if one.turns == 1 { "turn " } else { "turns" };
+        writeln!(out, "{}  {when}  {:>3} {turns}  {}", one.id, one.turns, title(&one.title))?;
     }
     if listed.is_empty() && !as_json {
         writeln!(std::io::stderr(), "no sessions yet")?;

@@ -159,7 +159,10 @@ impl Frontend for Text {
                 self.waiting = Some(what.clone());
             }
             Event::CallStarted(call) => {
-                self.flush_said();
+                // What is said while handing in may turn out to be the last message.
+                if !matches!(call.action, Action::Submit { .. }) {
+                    self.flush_said();
+                }
                 self.open.insert(call.id.clone(), call.action.clone());
             }
             Event::Item(item) => self.item(item),
