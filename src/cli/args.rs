@@ -43,7 +43,7 @@ pub(super) struct SessionFlags {
     #[arg(short, long = "image", value_name = "FILE[,FILE]")]
     pub(super) image: Vec<String>,
     /// Stop after this many model requests
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) max_turns: Option<u32>,
     /// Stop when this much money is spent, in US dollars
     #[arg(long, value_name = "USD", value_parser = amount, allow_negative_numbers = true)]

@@ -131,7 +131,9 @@ fn advice(error: &clap::Error, known: &clap::Command) -> String {
     match error.kind() {
         ErrorKind::UnknownArgument if wrong.starts_with("--") => {
             let flags: Vec<String> = flags(known).collect();
-            let near = config::near(wrong, flags.iter().map(String::as_str));
+            // A flag of another command is spelt right and still not taken here.
+            let others = flags.iter().map(String::as_str).filter(|flag| *flag != wrong);
+            let near = config::near(wrong, others);
             match near.as_slice() {
                 [] => "tack --help lists the flags; a prompt that begins with - goes behind --".to_owned(),
                 near => format!("did you mean {}?", near.join(" or ")),

@@ -9,7 +9,7 @@ use clap::Subcommand;
 use super::args::{Color, ExecFlags, JsonDetail, SessionFlags};
 use super::error::CliError;
 use super::setup::{self, Ready, Which};
-use crate::agent::{Agent, End, Stopper, Why, events};
+use crate::agent::{Agent, Stopper, Why, events};
 use crate::exec::{self, Format, Output, stdin};
 use crate::model::{Image, Said};
 
@@ -186,29 +186,34 @@ pub(super) fn run_ready(
         .name("frontend".to_owned())
         .spawn(frontend)
         .map_err(|error| CliError::failed(format!("cannot start: {error}")))?;
-    let end = runtime.block_on(async {
+    let watched = stopper.clone();
+    std::thread::Builder::new()
+        .name("reader".to_owned())
+        .spawn(move || exec::watch_reader(&watched))
+        .map_err(|error| CliError::failed(format!("cannot start: {error}")))?;
+    let opened = runtime.block_on(async {
         let mut agent = Agent::new(setup, out);
         let watch = async {
             tokio::join!(signals(&stopper), time_limit(timeout, &stopper));
         };
         let work = async {
-            let end = match agent.open(warnings).await {
-                Ok(()) => agent.turn(said).await,
-                Err(error) => End::Failed { message: format!("{error:#}") },
-            };
+            let opened = agent.open(warnings).await;
+            if opened.is_ok() {
+                agent.turn(said).await;
+            }
             agent.close().await;
-            end
+            opened
         };
         tokio::select! {
-            end = work => end,
-            () = watch => End::Interrupted,
+            opened = work => opened,
+            () = watch => Ok(()),
         }
     });
     // Tasks that hang in a blocking read are not waited for.
     runtime.shutdown_background();
     let ended = if stopper.stopped() { shown.recv_timeout(LAST_WORDS).ok() } else { shown.recv().ok() };
-    let ended = ended.flatten().unwrap_or(end);
-    let code = exec::exit_code(Some(&ended), stopper.why());
+    opened?;
+    let code = exec::exit_code(ended.flatten().as_ref(), stopper.why());
     if let Some(Why::OutputFailed(error)) = stopper.why() {
         return Err(CliError::unwritten(error));
     }

@@ -125,6 +125,12 @@ impl Base {
             return Ok((demo_model(), None));
         }
         let known = config::known(&self.config);
+        if let (Some(name), None) = (&self.config.model, &self.config.model_provider)
+            && known.contains(name)
+        {
+            return Err(CliError::usage(format!("{name} is a provider, and no model of it is named"))
+                .hint(format!("name one: -m {name}/MODEL")));
+        }
         let choice = config::choose(&self.config, &known, |provider, name| {
             catalog::models(provider).any(|model| model == name).then_some(true)
         })?;
@@ -328,7 +334,7 @@ impl Base {
                 Arc::new(Recorded::new(harness.id()).map_err(|failure| CliError::usage(failure.to_string()))?)
             }
         };
-        if flags.max_cost.is_some() && model.prices.is_none() && model.provider != DEMO && !model.local {
+        if flags.max_cost.is_some() && model.prices.is_none() && model.provider != DEMO {
             return Err(no_price(&model));
         }
         let tight = self.fit_window(&mut model, &*harness);
@@ -389,7 +395,10 @@ fn no_price(model: &Model) -> CliError {
         "--max-cost cannot hold: no price is known for {} at {}",
         model.name, model.provider
     ))
-    .hint(format!("set [prices.\"{}/{}\"] input and output in the configuration", model.provider, model.name))
+    .hint(format!(
+        "set [prices.\"{}/{}\"] input and output in the configuration (0 for a server of your own)",
+        model.provider, model.name
+    ))
 }
 
 /// Nobody can be asked in one-shot mode, which is said where a flag expects otherwise.

@@ -44,7 +44,8 @@ trait Frontend {
     fn close(&mut self) -> std::io::Result<()>;
 }
 
-/// Writes events until they end. Run on its own thread; gives how the turn ended, if it did.
+/// Writes events until they end. Run on its own thread; gives how the turn ended, if it did and all
+/// of it could be written.
 pub fn show(mut from: Receiver<Event>, output: &Output, stopper: &Stopper) -> Option<End> {
     let mut frontend: Box<dyn Frontend> = match output.format {
         Format::Text => Box::new(Text::new(output.color)),
@@ -72,10 +73,33 @@ pub fn show(mut from: Receiver<Event>, output: &Output, stopper: &Stopper) -> Op
         }
     }
     if !broken && let Err(error) = frontend.close().and_then(|()| frontend.flush()) {
+        broken = true;
         stopper.stop(output_trouble(&error));
     }
-    ended
+    ended.filter(|_| !broken)
 }
+
+/// Waits until nobody can read standard output any more, and pulls the stopper: a run that has
+/// nothing to write for a while would not notice otherwise. Run on a thread nobody waits for.
+#[cfg(unix)]
+pub fn watch_reader(stopper: &Stopper) {
+    use rustix::event::{PollFd, PollFlags, poll};
+    let stdout = std::io::stdout();
+    loop {
+        let mut fds = [PollFd::new(&stdout, PollFlags::empty())];
+        match poll(&mut fds, None) {
+            Ok(_) if fds[0].revents().intersects(PollFlags::ERR | PollFlags::HUP) => {
+                return stopper.stop(Why::OutputClosed);
+            }
+            Err(rustix::io::Errno::INTR) => {}
+            // Something that cannot be watched, such as a plain file on some systems.
+            Ok(_) | Err(_) => return,
+        }
+    }
+}
+
+#[cfg(not(unix))]
+pub fn watch_reader(_stopper: &Stopper) {}
 
 fn output_trouble(error: &std::io::Error) -> Why {
     match error.kind() {
@@ -98,9 +122,9 @@ fn keep_last_message(end: &End, output: &Output) -> anyhow::Result<()> {
 /// The exit code that says how the run ended; see the table in the README.
 pub fn exit_code(end: Option<&End>, why: Option<&Why>) -> i32 {
     match (why, end) {
-        (Some(Why::OutputClosed), _) => 141,
         (Some(Why::OutputFailed(_)), _) => 1,
         (_, Some(End::Completed { .. })) => 0,
+        (Some(Why::OutputClosed), _) => 141,
         (Some(Why::Person), _) => 130,
         (Some(Why::Signal(number)), _) => 128 + number,
         (Some(Why::Time(_)), _) | (None, Some(End::Limit { .. })) => 3,

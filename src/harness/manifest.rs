@@ -399,8 +399,15 @@ impl Default for Timeouts {
 pub struct Submit {
     /// The first line with text that a successful command prints to hand in.
     pub first_line: Option<String>,
-    /// Template file shown at the first `submit`; the second one counts.
+    /// Template file shown at the first `submit`; the second one counts. Empty: none, whatever a base
+    /// manifest says.
+    #[serde(deserialize_with = "named")]
     pub confirm: Option<String>,
+}
+
+/// A file's name; TOML has no null, so an empty one takes back what was named before.
+fn named<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    Ok(Option::<String>::deserialize(from)?.filter(|name| !name.is_empty()))
 }
 
 /// `[output]`, also per tool: how much of a result the model sees.
