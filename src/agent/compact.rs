@@ -59,32 +59,13 @@ impl Agent {
         live.filter(|item| matches!(item.body, Body::Assistant(_))).count() > 0
     }
 
-    /// Whether the last two summaries of this turn, and now again, came within a few replies of each
-    /// other: each time the same work is done anew and nothing comes of it.
-    fn fills_at_once(&self) -> bool {
-        let mut replies = 0;
-        let mut quick = 0;
-        for item in self.items.iter().rev().take_while(|item| item.turn == self.turn) {
-            match item.body {
-                Body::Assistant(_) => replies += 1,
-                Body::Summary(_) if replies > QUICK => return false,
-                Body::Summary(_) => {
-                    quick += 1;
-                    replies = 0;
-                }
-                _ => {}
-            }
-        }
-        quick >= 2
-    }
-
     /// Puts a summary in place of the history. Some: it could not be done, and the turn is over.
     pub(super) async fn compact(&mut self, why: &str) -> anyhow::Result<Option<End>> {
         if !self.has_history() {
             let message = format!("{why}; the prompt alone does not fit {}", self.model.name);
             return Ok(Some(self.fail(message).await));
         }
-        if self.fills_at_once() {
+        if fills_at_once(&self.items, self.turn) {
             let message = format!(
                 "{why}; it filled up again right after each summary: the window is too small for this task"
             );
@@ -155,6 +136,28 @@ impl Agent {
     }
 }
 
+/// Whether the last two summaries of this turn, and now again, came within a few replies of each
+/// other: each time the same work is done anew and nothing comes of it.
+fn fills_at_once(items: &[Item], turn: u32) -> bool {
+    let mut replies = 0;
+    let mut quick = 0;
+    for item in items.iter().rev().take_while(|item| item.turn == turn) {
+        match item.body {
+            Body::Assistant(_) => replies += 1,
+            Body::Summary(_) if replies > QUICK => return false,
+            Body::Summary(_) => {
+                quick += 1;
+                replies = 0;
+            }
+            _ => {}
+        }
+        if quick == 2 {
+            return true;
+        }
+    }
+    false
+}
+
 fn text_of(parts: &[AnswerPart]) -> String {
     let texts: Vec<&str> = parts
         .iter()
@@ -201,4 +204,46 @@ fn bytes(body: &Body) -> u64 {
         Body::Mark(_) => 0,
     };
     bytes as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{ItemId, Origin, Reply, Stop, Usage, WireKind};
+
+    /// `r` is a reply, `s` a summary.
+    fn items(history: &str) -> Vec<Item> {
+        let origin = Origin {
+            provider: String::new(),
+            model: String::new(),
+            wire: WireKind::Chat,
+            harness: String::new(),
+            surface: 0,
+        };
+        let reply = Reply { origin, parts: Vec::new(), usage: Usage::default(), stop: Stop::Done };
+        let summary = Summary { text: String::new(), request: String::new(), upto: ItemId(0) };
+        let body = |kind| match kind {
+            's' => Body::Summary(summary.clone()),
+            _ => Body::Assistant(reply.clone()),
+        };
+        let at = jiff::Timestamp::UNIX_EPOCH;
+        let item = |(n, kind)| Item { id: ItemId(n), turn: 1, at, body: body(kind) };
+        (1..).zip(history.chars()).map(item).collect()
+    }
+
+    #[test]
+    fn only_two_quick_summaries_in_a_row_are_in_vain() {
+        let table = [
+            ("rrrrrrrr", false),
+            ("rrrrrrsr", false),
+            ("rrrrrrsrrsr", true),
+            ("rrrrrrsrrsrrrr", false),
+            ("rsrrrrrsr", false),
+            ("rsrrrrrrsrrsr", true),
+        ];
+        for (history, want) in table {
+            assert_eq!(fills_at_once(&items(history), 1), want, "{history}");
+            assert!(!fills_at_once(&items(history), 2), "another turn: {history}");
+        }
+    }
 }
