@@ -54,6 +54,7 @@ impl Agent {
                 }
                 Failure::NoImages(message)
                 | Failure::NoThinking(message)
+                | Failure::NoSchema(message)
                 | Failure::Setup(message)
                 | Failure::Limited { message, .. } => return Ok(Err(self.fail(message).await)),
             }
@@ -63,6 +64,7 @@ impl Agent {
     /// Sends one request and passes on what is heard meanwhile. Also gives the text heard.
     async fn request(&mut self) -> anyhow::Result<(Result<Answer, Failure>, String)> {
         let mut prompt = self.harness.prompt(&self.view()).await?;
+        prompt.session = Some(self.session.id().to_string());
         if self.drop_thinking {
             for message in &mut prompt.messages {
                 message.pieces.retain(|piece| !matches!(piece, Piece::Thinking { .. }));

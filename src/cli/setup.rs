@@ -13,7 +13,7 @@ use super::error::CliError;
 use crate::agent::{Bounds, Setup, Stopper, scene};
 use crate::config::{self, Config, Dirs, Env, Inputs, Launcher, Override, Strictness};
 use crate::harness::{Harness, Library};
-use crate::model::{Class, Model, SessionId};
+use crate::model::{Class, Model, SessionId, Thinking};
 use crate::sandbox::{EnvWish, Mode, Net, Policy, PolicyError, Scratch, Wish};
 use crate::store::{Session, Sessions};
 use crate::wire::catalog;
@@ -148,6 +148,7 @@ impl Base {
             max_output: facts.max_output,
             vision: facts.vision,
             effort: self.config.model_reasoning_effort.clone(),
+            thinking: facts.thinking.unwrap_or(provider.quirks.thinking),
             local: provider.local,
             prices: prices.or(facts.prices),
             provider: choice.provider,
@@ -385,6 +386,7 @@ fn demo_model() -> Model {
         max_output: None,
         vision: Some(false),
         effort: None,
+        thinking: Thinking::default(),
         local: true,
         prices: None,
     }

@@ -97,7 +97,7 @@ pub struct Wire {
 
 impl Default for Wire {
     fn default() -> Self {
-        Self { allow: vec![WireKind::Chat], stream: true }
+        Self { allow: vec![WireKind::Chat, WireKind::Responses, WireKind::Messages], stream: true }
     }
 }
 

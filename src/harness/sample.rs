@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::model::{
-    BlobId, Body, Class, Entry, Git, Instructions, Item, ItemId, Model, Said, Scene, WireKind,
+    BlobId, Body, Class, Entry, Git, Instructions, Item, ItemId, Model, Said, Scene, Thinking, WireKind,
 };
 use crate::wire::prompt::{Piece, Prompt};
 
@@ -29,6 +29,7 @@ pub fn model() -> Model {
         max_output: None,
         vision: None,
         effort: None,
+        thinking: Thinking::default(),
         local: false,
         prices: None,
     }

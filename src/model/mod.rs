@@ -20,6 +20,6 @@ pub use item::{
     Body, Image, Item, Mark, Note, NoteKind, Origin, Part, Reply, Said, Stop, Summary, ToolCall, ToolResult,
 };
 pub use outcome::{Cut, Keep, Limits, MOST_BYTES, MOST_LINES, Outcome, Seen, State};
-pub use profile::{Model, Prices, WireKind};
+pub use profile::{Model, Prices, Thinking, WireKind};
 pub use scene::{Entry, Git, Instructions, Scene};
 pub use usage::Usage;

@@ -19,6 +19,8 @@ pub struct Model {
     pub vision: Option<bool>,
     /// `minimal`, `low`, `medium`, `high`, … as the user set it.
     pub effort: Option<String>,
+    /// How this model is asked to think as much as `effort` says.
+    pub thinking: Thinking,
     /// The server runs on this machine.
     pub local: bool,
     pub prices: Option<Prices>,
@@ -32,12 +34,38 @@ pub enum WireKind {
     Messages,
 }
 
+/// How a request says how much a model is to think. Nothing is said where the user set no effort.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Thinking {
+    /// It is not asked for.
+    None,
+    /// By a word: `reasoning_effort` (chat), `reasoning.effort` (responses), `output_config.effort` (messages).
+    #[default]
+    Effort,
+    /// By a number of tokens: `thinking` of type `enabled` with `budget_tokens`.
+    Budget,
+    /// The model decides: `thinking` of type `adaptive`, with the word as in `Effort` beside it.
+    Adaptive,
+    /// On or off: `thinking` of type `enabled` or `disabled`.
+    Toggle,
+    /// On or off: `enable_thinking`.
+    Flag,
+    /// By a word inside an object: `reasoning: { effort }`.
+    Object,
+    /// On or off, for the server's chat template: `chat_template_kwargs: { enable_thinking }`.
+    Template,
+}
+
 /// US dollars per million tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Prices {
     pub input: f64,
     #[serde(default)]
     pub cached_input: Option<f64>,
+    /// Of tokens written to a cache, where that costs more than `input`.
+    #[serde(default)]
+    pub cache_write: Option<f64>,
     pub output: f64,
 }
 
@@ -45,9 +73,11 @@ impl Prices {
     /// What `usage` costs, in US dollars.
     pub fn cost(&self, usage: &Usage) -> f64 {
         let cached = usage.cached.min(usage.input);
-        let fresh = usage.input - cached;
-        let cached_price = self.cached_input.unwrap_or(self.input);
-        (fresh as f64 * self.input + cached as f64 * cached_price + usage.output as f64 * self.output) / 1e6
+        let written = usage.cache_write.min(usage.input - cached);
+        let fresh = usage.input - cached - written;
+        let price = |tokens: u64, price: Option<f64>| tokens as f64 * price.unwrap_or(self.input);
+        let input = price(fresh, None) + price(cached, self.cached_input) + price(written, self.cache_write);
+        (input + usage.output as f64 * self.output) / 1e6
     }
 }
 

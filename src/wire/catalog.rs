@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use crate::model::Prices;
+use crate::model::{Prices, Thinking};
 
 /// Facts of one model at one provider. None: unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
@@ -17,6 +17,8 @@ pub struct Facts {
     pub max_output: Option<u64>,
     pub vision: Option<bool>,
     pub prices: Option<Prices>,
+    /// How it is asked to think, where that differs from its provider's other models.
+    pub thinking: Option<Thinking>,
 }
 
 #[derive(Deserialize)]

@@ -55,6 +55,13 @@ impl Fold {
                 self.stop = Some(stop);
                 None
             }
+            Delta::Whole(parts) => {
+                self.parts = parts;
+                let is_call = |part: &AnswerPart| matches!(part, AnswerPart::Call { .. });
+                let calls = self.parts.iter().enumerate().filter(|(_, part)| is_call(part));
+                self.slots = calls.enumerate().map(|(slot, (at, _))| (slot, at)).collect();
+                None
+            }
             Delta::Error { message, kind } => {
                 self.error.get_or_insert((message, kind));
                 None

@@ -9,6 +9,7 @@ pub mod chat;
 pub mod client;
 pub mod fault;
 pub mod fold;
+pub mod ids;
 pub mod prompt;
 pub mod provider;
 pub mod recorded;
@@ -27,6 +28,10 @@ pub trait Wire: Send + Sync {
     fn kind(&self) -> WireKind;
     /// Appended to the provider's base URL: `/chat/completions`.
     fn path(&self) -> &'static str;
+    /// Headers that this API wants on every request, besides the provider's own.
+    fn headers(&self) -> &'static [(&'static str, &'static str)] {
+        &[]
+    }
     /// The request body.
     fn encode(&self, prompt: &Prompt, model: &Model, quirks: &Quirks) -> Value;
     fn decoder(&self) -> Box<dyn Decoder>;
@@ -36,11 +41,16 @@ pub trait Wire: Send + Sync {
 pub fn of(kind: WireKind) -> Result<&'static dyn Wire, Failure> {
     match kind {
         WireKind::Chat => Ok(&chat::Chat),
-        WireKind::Responses | WireKind::Messages => Err(Failure::Setup(format!(
-            "tack does not speak the {0} API yet: set wire_api = \"chat\" instead of \"{0}\"",
-            kind.name()
-        ))),
+        WireKind::Responses => Err(missing(kind)),
+        WireKind::Messages => Err(missing(kind)),
     }
+}
+
+fn missing(kind: WireKind) -> Failure {
+    Failure::Setup(format!(
+        "tack does not speak the {0} API yet: set wire_api = \"chat\" instead of \"{0}\"",
+        kind.name()
+    ))
 }
 
 /// Turns one reply's events into deltas. Fed whole events, in order.
@@ -78,6 +88,9 @@ pub enum Delta {
     Refusal(String),
     Usage(Usage),
     Stop(Stop),
+    /// All parts of the reply, in their order. Takes the place of what was pieced together, for wires
+    /// whose events may come in any order and whose last word is the whole.
+    Whole(Vec<AnswerPart>),
     /// The server reported an error inside the stream.
     Error {
         message: String,
@@ -166,6 +179,9 @@ pub enum Failure {
     /// The server wants no reasoning sent back to it.
     #[error("{0}")]
     NoThinking(String),
+    /// The server does not hold an answer to a JSON Schema, or not to this one.
+    #[error("{0}")]
+    NoSchema(String),
     /// A limit of the service; `retry_at` is when it says to come back.
     #[error("{message}")]
     Limited { message: String, retry_at: Option<jiff::Timestamp> },

@@ -18,6 +18,11 @@ pub struct Prompt {
     pub body: Map<String, Value>,
     pub stream: bool,
     pub style: Style,
+    /// JSON Schema that the last answer has to fit. Set only for servers that hold an answer to one
+    /// while tools are offered.
+    pub answer: Option<Value>,
+    /// The session's id, by which some servers find their prompt cache.
+    pub session: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -71,6 +76,26 @@ pub struct ToolSpec {
     /// JSON Schema of the arguments, parameter order as in the manifest.
     pub schema: Value,
     pub strict: Option<bool>,
+    /// The tool takes one text. Wires with free-form tools offer it as such; everywhere else, and in
+    /// `args` always, the text is the one string of `schema`.
+    pub free: Option<Free>,
+}
+
+/// A tool whose input is plain text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Free {
+    /// The name of the one parameter that holds the text in `schema` and in a call's `args`.
+    pub field: String,
+    /// What the text has to look like, where a server can hold the sampler to it.
+    pub grammar: Option<Grammar>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Grammar {
+    /// `lark` or `regex`.
+    pub syntax: String,
+    pub definition: String,
 }
 
 /// The freedom that one wire's message format leaves, decided by the manifest.

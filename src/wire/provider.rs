@@ -11,7 +11,8 @@ use reqwest::Url;
 use serde::Deserialize;
 
 use super::Failure;
-use crate::model::WireKind;
+use super::ids::IdForm;
+use crate::model::{Thinking, WireKind};
 
 /// Fully resolved: defaults, config and environment are already merged in.
 #[derive(Clone, Debug)]
@@ -57,6 +58,36 @@ pub struct Quirks {
     pub no_stream_options: bool,
     /// Has no developer role: it is sent as system.
     pub no_developer_role: bool,
+    /// How a model is asked to think, where nothing is known of the model itself.
+    pub thinking: Thinking,
+    /// Chat: assistant messages with calls must carry reasoning; this stands for what is not there.
+    pub reasoning_required: Option<Placeholder>,
+    /// What ids of calls have to look like.
+    pub ids: IdForm,
+    /// Refuses `strict` in tools.
+    pub no_strict: bool,
+    /// Responses: has free-form tools.
+    pub custom_tools: bool,
+    /// Responses: knows no sealed reasoning, and refuses to be asked for it.
+    pub no_sealed_reasoning: bool,
+    /// Takes no images in the result of a call: they follow as the user's.
+    pub no_result_images: bool,
+    /// Holds an answer to a JSON Schema also while tools are offered.
+    pub schema: bool,
+    /// Takes `prompt_cache_key`.
+    pub cache_key: bool,
+    /// Takes marks on what to cache. The wire's usual when None: yes for messages, no for the others.
+    pub cache_marks: Option<bool>,
+    /// The key goes in `x-api-key` and not in `authorization`.
+    pub x_api_key: bool,
+}
+
+/// Text for a field that must not be missing.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Placeholder {
+    pub field: String,
+    pub text: String,
 }
 
 /// One table of `providers.toml`.

@@ -15,6 +15,7 @@ pub fn model() -> Model {
         window: None,
         max_output: None,
         vision: None,
+        thinking: tack::model::Thinking::default(),
         effort: None,
         local: false,
         prices: None,
@@ -58,6 +59,7 @@ fn session() -> Prompt {
         about: "Reads a file".into(),
         schema: schema.clone(),
         strict,
+        free: None,
     };
     Prompt {
         system: vec!["You are careful.".into(), "The folder is /w.".into()],
@@ -83,6 +85,8 @@ fn session() -> Prompt {
         tools: vec![tool("read", None), tool("look", Some(true))],
         body: Map::new(),
         stream: true,
+        answer: None,
+        session: None,
         style: Style::default(),
     }
 }

@@ -42,6 +42,8 @@ pub(super) fn prompt(kit: &Kit, view: &View<'_>) -> anyhow::Result<Prompt> {
         body: body(kit, view),
         stream: manifest.wire.stream,
         style: style(kit),
+        answer: None,
+        session: None,
     })
 }
 
@@ -51,6 +53,7 @@ fn specs(kit: &Kit) -> Vec<ToolSpec> {
         about: tool.about.clone(),
         schema: tool.schema(),
         strict: tool.strict,
+        free: None,
     };
     kit.tools.iter().map(spec).collect()
 }

@@ -52,6 +52,7 @@ enum Sort {
     NoImages,
     NoTools,
     NoThinking,
+    NoSchema,
     NoModel,
     NoPath,
     Key,
@@ -84,6 +85,10 @@ const TOOLS: &[&str] = &[
     "tools are not supported",
     "tool calling is not supported",
 ];
+
+/// Names of the field that an answer's form is asked for with.
+const SCHEMA: &[&str] =
+    &["response_format", "json_schema", "text.format", "output_config.format", "structured output"];
 
 /// Names of the field that reasoning goes back in: a server that complains of it refuses it,
 const THINKING: &[&str] = &["reasoning_content", "`reasoning`", "'reasoning'", "\"reasoning\"", "thinking"];
@@ -230,7 +235,8 @@ pub fn after(fault: Fault, made: u32, now: Timestamp) -> Failure {
         | Failure::TooLong { .. }
         | Failure::NoImages(_)
         | Failure::NoTools(_)
-        | Failure::NoThinking(_)) => other,
+        | Failure::NoThinking(_)
+        | Failure::NoSchema(_)) => other,
     }
 }
 
@@ -302,6 +308,7 @@ fn explain(at: &Place, how: &str, sort: Sort, said: &Said) -> Fault {
         Sort::NoImages => stop(Failure::NoImages(message)),
         Sort::NoTools => stop(Failure::NoTools(message)),
         Sort::NoThinking => stop(Failure::NoThinking(message)),
+        Sort::NoSchema => stop(Failure::NoSchema(message)),
         Sort::NoModel => stop(Failure::Setup(format!("{message}; check the name of the model"))),
         Sort::NoPath => stop(Failure::Setup(format!("{message}; {}", at.check_url()))),
         Sort::Key if at.provider.usable_key().is_none() => {
@@ -337,6 +344,7 @@ fn sort(status: u16, said: &Said) -> Sort {
         _ if LONG_KINDS.contains(&kind) || says(WINDOW) || says(LONG) => Sort::TooLong,
         _ if says(IMAGES) => Sort::NoImages,
         _ if says(TOOLS) => Sort::NoTools,
+        400 | 422 if says(SCHEMA) => Sort::NoSchema,
         400 | 422 if says(THINKING) && !says(MISSING) => Sort::NoThinking,
         404 if text.contains("model") => Sort::NoModel,
         300..=399 | 404 | 405 => Sort::NoPath,

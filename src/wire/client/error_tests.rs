@@ -26,6 +26,7 @@ fn kind(fault: &Fault) -> String {
         Failure::NoImages(_) => "no images".to_owned(),
         Failure::NoTools(_) => "no tools".to_owned(),
         Failure::NoThinking(_) => "no thinking".to_owned(),
+        Failure::NoSchema(_) => "no schema".to_owned(),
         Failure::Limited { .. } => "limited".to_owned(),
         Failure::Failed { .. } => "failed".to_owned(),
     };

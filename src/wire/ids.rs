@@ -1,0 +1,74 @@
+//! Ids of calls, made to fit what a server takes. Pure.
+//!
+//! A session's ids come from whoever made the call; the next server may want another form. The same
+//! id always becomes the same one, so that calls and results stay together and the prompt's bytes stay
+//! as they were.
+
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+
+/// What a server takes as the id of a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum IdForm {
+    /// Letters, digits, `_` and `-`, at most 64: what all of the three APIs take.
+    #[default]
+    Word,
+    /// Exactly nine letters or digits (Mistral).
+    Nine,
+}
+
+const LONGEST: usize = 64;
+const NINE: usize = 9;
+
+/// The id in this form; itself where it fits.
+pub fn fit(id: &str, form: IdForm) -> String {
+    let fits = match form {
+        IdForm::Word => {
+            let word = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+            !id.is_empty() && id.len() <= LONGEST && id.bytes().all(word)
+        }
+        IdForm::Nine => id.len() == NINE && id.bytes().all(|byte| byte.is_ascii_alphanumeric()),
+    };
+    if fits {
+        return id.to_owned();
+    }
+    let hash = Sha256::digest(id);
+    let hex: String = hash.iter().take(NINE).map(|byte| format!("{byte:02x}")).collect();
+    match form {
+        IdForm::Word => format!("call_{hex}"),
+        IdForm::Nine => hex[..NINE].to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn an_id_that_fits_stays_as_it_is() {
+        assert_eq!(fit("call_Ab-9", IdForm::Word), "call_Ab-9");
+        assert_eq!(fit("aB3dE6gH9", IdForm::Nine), "aB3dE6gH9");
+        assert_ne!(fit("aB3dE6gH", IdForm::Nine), "aB3dE6gH");
+    }
+
+    proptest! {
+        #[test]
+        fn any_id_becomes_one_that_fits_and_stays(id in ".{0,90}") {
+            for form in [IdForm::Word, IdForm::Nine] {
+                let made = fit(&id, form);
+                prop_assert_eq!(&fit(&made, form), &made);
+                prop_assert_eq!(fit(&id, form), made);
+            }
+        }
+
+        #[test]
+        fn ids_that_differ_stay_apart(a in "[a-z0-9:./]{1,80}", b in "[a-z0-9:./]{1,80}") {
+            prop_assume!(a != b);
+            for form in [IdForm::Word, IdForm::Nine] {
+                prop_assert_ne!(fit(&a, form), fit(&b, form));
+            }
+        }
+    }
+}
