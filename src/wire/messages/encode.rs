@@ -137,7 +137,7 @@ fn merge(body: &mut Map<String, Value>, key: &str, fields: &Value) {
 
 fn turns(prompt: &Prompt, quirks: &Quirks, echo: Echo) -> Vec<Turn> {
     let mut turns: Vec<Turn> = Vec::new();
-    // Images of results that cannot hold them, until the last result of their group.
+    // Images of results that cannot hold them.
     let mut images: Vec<Value> = Vec::new();
     for message in &prompt.messages {
         let (role, blocks) = match message.role {
