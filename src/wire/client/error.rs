@@ -128,7 +128,6 @@ const PAID_KINDS: &[&str] = &[
     "billing_hard_limit_reached",
     "billing_not_active",
     "exceeded_current_quota_error",
-    "billing_error",
 ];
 
 /// Anthropic says it in words only.
@@ -154,9 +153,6 @@ pub fn from_stream(at: &Place, message: String, kind: Option<String>, partial: S
     let known = match said.kind.as_deref().unwrap_or_default() {
         "invalid_request_error" | "BadRequestError" => 400,
         "authentication_error" => 401,
-        "permission_error" => 403,
-        "not_found_error" => 404,
-        "request_too_large" => 413,
         "rate_limit_exceeded" | "rate_limit_error" => 429,
         _ => 500,
     };

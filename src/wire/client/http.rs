@@ -3,8 +3,8 @@
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Certificate, Client, Url, redirect};
 
+use crate::wire::Failure;
 use crate::wire::provider::{Provider, is_loopback};
-use crate::wire::{Failure, Wire};
 
 const AGENT: &str = concat!("tack/", env!("CARGO_PKG_VERSION"));
 
@@ -62,13 +62,11 @@ pub fn headers(provider: &Provider) -> Result<HeaderMap, Failure> {
     Ok(headers)
 }
 
-/// These headers and what the wire wants besides. One that the provider has of its own stays.
-pub fn with_wire(headers: &HeaderMap, wire: &dyn Wire) -> HeaderMap {
-    let mut headers = headers.clone();
-    for (name, value) in wire.headers() {
-        headers.entry(HeaderName::from_static(name)).or_insert(HeaderValue::from_static(value));
+/// What the API wants on every request, unless the user set it.
+pub fn add(headers: &mut HeaderMap, wanted: &[(&'static str, &'static str)]) {
+    for (name, text) in wanted {
+        headers.entry(*name).or_insert(HeaderValue::from_static(text));
     }
-    headers
 }
 
 fn value(text: &str, source: &str) -> Result<HeaderValue, Failure> {

@@ -144,7 +144,8 @@ impl Client for HttpClient {
         let url = provider.url(wire.path())?;
         let body = wire.encode(prompt, model, &provider.quirks).to_string().into();
         let at = Place { provider, model: &model.name, url: &url };
-        let headers = http::with_wire(&self.headers, wire);
+        let mut headers = self.headers.clone();
+        http::add(&mut headers, wire.headers());
         let call = Call { at, wire, http: self.http(&url)?, headers, body };
         // Dropping the attempt closes its connection.
         tokio::select! {
