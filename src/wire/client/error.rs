@@ -91,7 +91,8 @@ const SCHEMA: &[&str] =
     &["response_format", "json_schema", "text.format", "output_config.format", "structured output"];
 
 /// Names of the field that reasoning goes back in: a server that complains of it refuses it,
-const THINKING: &[&str] = &["reasoning_content", "`reasoning`", "'reasoning'", "\"reasoning\"", "thinking"];
+const THINKING: &[&str] =
+    &["reasoning_content", "`reasoning`", "'reasoning'", "\"reasoning\"", "thinking", "encrypted content"];
 /// unless it complains that it is not there.
 const MISSING: &[&str] = &["missing", "required", "must be passed", "must be provided", "must include"];
 
