@@ -10,26 +10,45 @@ use std::process::{Command, Stdio};
 
 use sha2::{Digest, Sha256};
 
-use crate::server::{Frame, Reply, Server, raw, silent, sse, text_body};
+use crate::server::{Reply, Server, raw, sse, text_body};
 
-const SCRIPT: &str = include_str!("../../install.sh");
+pub const SCRIPT: &str = include_str!("../../install.sh");
 const TOOLS: [&str; 21] = [
-    "awk", "cat", "chmod", "cp", "dirname", "grep", "gzip", "head", "mkdir", "mktemp", "mv", "rm", "rmdir",
-    "sha256sum", "sh", "sort", "tail", "tar", "timeout", "tr", "uname",
+    "awk",
+    "cat",
+    "chmod",
+    "cp",
+    "dirname",
+    "grep",
+    "gzip",
+    "head",
+    "mkdir",
+    "mktemp",
+    "mv",
+    "rm",
+    "rmdir",
+    "sha256sum",
+    "sh",
+    "sort",
+    "tail",
+    "tar",
+    "timeout",
+    "tr",
+    "uname",
 ];
-const SHELLS: [&[&str]; 3] = [&["dash"], &["bash"], &["busybox", "sh"]];
+pub const SHELLS: [&[&str]; 3] = [&["dash"], &["bash"], &["busybox", "sh"]];
 
 /// A machine: a home folder, one for temporary files, and the programs there are.
-struct Machine {
+pub struct Machine {
     root: tempfile::TempDir,
-    shell: &'static [&'static str],
+    pub shell: &'static [&'static str],
     env: Vec<(&'static str, String)>,
 }
 
-struct Ran {
-    code: i32,
-    stdout: String,
-    stderr: String,
+pub struct Ran {
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
 }
 
 fn which(name: &str) -> PathBuf {
@@ -39,7 +58,7 @@ fn which(name: &str) -> PathBuf {
 }
 
 impl Machine {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let root = tempfile::tempdir().unwrap();
         for dir in ["home", "tmp", "bin"] {
             std::fs::create_dir(root.path().join(dir)).unwrap();
@@ -47,54 +66,52 @@ impl Machine {
         let machine = Self { root, shell: SHELLS[0], env: Vec::new() };
         TOOLS.iter().for_each(|tool| machine.link(tool, tool));
         machine.link("curl", "curl");
-        machine
-            .env("HOME", machine_dir(&machine, "home"))
-            .env("TMPDIR", machine_dir(&machine, "tmp"))
-            .env("PATH", machine_dir(&machine, "bin"))
+        let [home, tmp, bin] = ["home", "tmp", "bin"].map(|dir| machine_dir(&machine, dir));
+        machine.env("HOME", home).env("TMPDIR", tmp).env("PATH", bin)
     }
 
     /// With an address to fetch from.
-    fn at(server: &Server) -> Self {
+    pub fn at(server: &Server) -> Self {
         let machine = Self::new();
         machine.env("TACK_RELEASE_URL", server.url().to_owned())
     }
 
-    fn env(mut self, name: &'static str, value: impl Into<String>) -> Self {
+    pub fn env(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.env.retain(|(known, _)| *known != name);
         self.env.push((name, value.into()));
         self
     }
 
-    fn without(mut self, name: &str) -> Self {
+    pub fn without(mut self, name: &str) -> Self {
         self.env.retain(|(known, _)| *known != name);
         self
     }
 
-    fn path(&self, below: &str) -> PathBuf {
+    pub fn path(&self, below: &str) -> PathBuf {
         self.root.path().join(below)
     }
 
-    fn tack(&self) -> PathBuf {
+    pub fn tack(&self) -> PathBuf {
         self.path("home/.local/bin/tack")
     }
 
-    fn link(&self, name: &str, program: &str) {
+    pub fn link(&self, name: &str, program: &str) {
         self.unlink(name);
         symlink(which(program), self.path("bin").join(name)).unwrap();
     }
 
-    fn unlink(&self, name: &str) {
+    pub fn unlink(&self, name: &str) {
         let _ = std::fs::remove_file(self.path("bin").join(name));
     }
 
-    fn fetcher(self, fetcher: &str) -> Self {
+    pub fn fetcher(self, fetcher: &str) -> Self {
         self.unlink("curl");
         let program = if fetcher == "busybox wget" { "busybox" } else { fetcher };
         self.link(fetcher.rsplit(' ').next().unwrap(), program);
         self
     }
 
-    fn program(&self, below: &str, text: &str) {
+    pub fn program(&self, below: &str, text: &str) {
         let path = self.path(below);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         let _ = std::fs::remove_file(&path);
@@ -102,7 +119,7 @@ impl Machine {
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    fn command(&self, args: &[&str]) -> Command {
+    pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(which(self.shell[0]));
         command.args(&self.shell[1..]).args(args).env_clear().current_dir(self.path("tmp"));
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
@@ -111,11 +128,11 @@ impl Machine {
     }
 
     /// `curl … | sh -s -- ARGS`.
-    fn run(&self, args: &[&str]) -> Ran {
+    pub fn run(&self, args: &[&str]) -> Ran {
         self.pipe(SCRIPT.as_bytes(), &[&["-s", "--"], args].concat())
     }
 
-    fn pipe(&self, script: &[u8], args: &[&str]) -> Ran {
+    pub fn pipe(&self, script: &[u8], args: &[&str]) -> Ran {
         use std::io::Write;
         let mut child = self.command(args).spawn().unwrap();
         // A shell that stopped early reads no further.
@@ -129,7 +146,7 @@ impl Machine {
     }
 
     /// Every file there is, but the programs, with what is in it.
-    fn files(&self) -> Vec<String> {
+    pub fn files(&self) -> Vec<String> {
         let mut all = Vec::new();
         for top in ["home", "tmp"] {
             walk(&self.path(top), &mut all);
@@ -139,7 +156,7 @@ impl Machine {
     }
 }
 
-fn machine_dir(machine: &Machine, below: &str) -> String {
+pub fn machine_dir(machine: &Machine, below: &str) -> String {
     machine.path(below).to_str().unwrap().to_owned()
 }
 
@@ -156,16 +173,16 @@ fn walk(dir: &Path, all: &mut Vec<String>) {
 
 // Archives and lists.
 
-fn tack(version: &str) -> String {
+pub fn tack(version: &str) -> String {
     format!("#!/bin/sh\necho tack {version}\n")
 }
 
-fn name(version: &str) -> String {
+pub fn name(version: &str) -> String {
     format!("tack-{version}-{}-unknown-linux-musl.tar.gz", std::env::consts::ARCH)
 }
 
 /// One member: name, type flag (`0` a file, `2` a symbolic link) and contents or target.
-type Member<'a> = (&'a str, u8, &'a str);
+pub type Member<'a> = (&'a str, u8, &'a str);
 
 fn ustar(members: &[Member]) -> Vec<u8> {
     let mut tar = Vec::new();
@@ -189,17 +206,17 @@ fn ustar(members: &[Member]) -> Vec<u8> {
     tar
 }
 
-fn gzip(bytes: &[u8]) -> Vec<u8> {
+pub fn gzip(bytes: &[u8]) -> Vec<u8> {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("f"), bytes).unwrap();
     Command::new("gzip").args(["-c", "f"]).current_dir(dir.path()).output().unwrap().stdout
 }
 
-fn archive(version: &str) -> Vec<u8> {
+pub fn archive(version: &str) -> Vec<u8> {
     packed(&[("LICENSE", b'0', "l"), ("README.md", b'0', "r"), ("tack", b'0', &tack(version))])
 }
 
-fn packed(members: &[Member]) -> Vec<u8> {
+pub fn packed(members: &[Member]) -> Vec<u8> {
     gzip(&ustar(members))
 }
 
@@ -207,27 +224,27 @@ fn sum(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn line(version: &str, bytes: &[u8]) -> String {
+pub fn line(version: &str, bytes: &[u8]) -> String {
     format!("{}  {}\n", sum(bytes), name(version))
 }
 
-fn file(bytes: &[u8]) -> Reply {
+pub fn file(bytes: &[u8]) -> Reply {
     sse([raw(bytes)]).header("content-length", &bytes.len().to_string())
 }
 
-fn serve(files: Vec<(String, Reply)>) -> Server {
+pub fn serve(files: Vec<(String, Reply)>) -> Server {
     Server::with(vec![], move |request| {
         let found = files.iter().find(|(name, _)| request.path == format!("/v1/{name}"));
         Some(found.map_or_else(|| text_body(404, "text/html", "<h1>no</h1>"), |(_, reply)| reply.clone()))
     })
 }
 
-fn list(text: &str) -> (String, Reply) {
+pub fn list(text: &str) -> (String, Reply) {
     ("SHA256SUMS".into(), file(text.as_bytes()))
 }
 
 /// A server with one release and its list.
-fn release(version: &str) -> Server {
+pub fn release(version: &str) -> Server {
     let bytes = archive(version);
     serve(vec![list(&line(version, &bytes)), (name(version), file(&bytes))])
 }
@@ -244,7 +261,10 @@ fn every_shell_installs_with_every_fetcher() {
             let ran = machine.run(&[]);
             let what = format!("{shell:?} {fetcher}: {} {}", ran.stdout, ran.stderr);
             assert_eq!(ran.code, 0, "{what}");
-            assert!(ran.stdout.contains(&format!("installed {} (tack 1.2.3)", machine.tack().display())), "{what}");
+            assert!(
+                ran.stdout.contains(&format!("installed {} (tack 1.2.3)", machine.tack().display())),
+                "{what}"
+            );
             assert!(ran.stdout.contains("export PATH=\""), "{what}");
             assert_eq!(std::fs::read_to_string(machine.tack()).unwrap(), tack("1.2.3"), "{what}");
             assert_eq!(machine.tack().metadata().unwrap().permissions().mode() & 0o777, 0o755, "{what}");
@@ -296,13 +316,16 @@ fn the_list_says_which_versions_there_are() {
     text += &format!("{}  ../../{}\n", sum(b""), name("99.0.0"));
     files.push(list(&text));
     let server = serve(files);
-    for (wanted, got) in [("", "0.10.0"), ("0.2.11", "0.2.11"), ("v0.9.0", "0.9.0"), ("0.10.0-rc1", "0.10.0-rc1")] {
+    for (wanted, got) in
+        [("", "0.10.0"), ("0.2.11", "0.2.11"), ("v0.9.0", "0.9.0"), ("0.10.0-rc1", "0.10.0-rc1")]
+    {
         let machine = Machine::at(&server).env("TACK_VERSION", wanted);
         let ran = machine.run(&[]);
         assert_eq!(ran.code, 0, "{wanted}: {}", ran.stderr);
         assert!(ran.stdout.contains(&format!("(tack {got})")), "{wanted}: {}", ran.stdout);
     }
-    for (wanted, why) in [("7.0.0", "lists no archive of tack 7.0.0"), ("../x", "TACK_VERSION is no version")] {
+    for (wanted, why) in [("7.0.0", "lists no archive of tack 7.0.0"), ("../x", "TACK_VERSION is no version")]
+    {
         let machine = Machine::at(&server).env("TACK_VERSION", wanted);
         let ran = machine.run(&[]);
         assert_eq!((ran.code, ran.stderr.contains(why)), (1, true), "{wanted}: {}", ran.stderr);
@@ -330,10 +353,13 @@ fn a_running_tack_keeps_its_file_and_the_path_is_looked_at() {
     machine.program("home/.local/bin/tack", &tack("1.0.0"));
     let running = std::fs::File::open(machine.tack()).unwrap();
     let path = format!("{}:{}", machine_dir(&machine, "home/.local/bin"), machine_dir(&machine, "bin"));
-    let ran = machine.env("PATH", path);
-    let machine = ran;
+    let machine = machine.env("PATH", path);
     let ran = machine.run(&[]);
-    assert!(ran.stdout.contains(&format!("replaced {} (tack 1.2.3)", machine.tack().display())), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains(&format!("replaced {} (tack 1.2.3)", machine.tack().display())),
+        "{}",
+        ran.stdout
+    );
     assert!(!ran.stdout.contains("PATH"), "{}", ran.stdout);
     assert_eq!(std::io::read_to_string(running).unwrap(), tack("1.0.0"));
     machine.program("bin/tack", &tack("0.0.1"));
@@ -364,10 +390,8 @@ fn uninstalling_says_what_stays() {
     machine.program("home/.config/tack/config.toml", "");
     let ran = machine.run(&["--uninstall"]);
     let config = machine_dir(&machine, "home/.config/tack");
-    let expected = format!(
-        "removed {}\nsettings, sessions or caches stay in {config}\n",
-        machine.tack().display()
-    );
+    let expected =
+        format!("removed {}\nsettings, sessions or caches stay in {config}\n", machine.tack().display());
     assert_eq!((ran.code, ran.stdout, ran.stderr), (0, expected, String::new()));
     assert!(machine.path("home/.config/tack/config.toml").exists() && !machine.tack().exists());
     let ran = machine.run(&["--uninstall"]);
@@ -379,7 +403,7 @@ fn in_a_checkout_it_builds() {
     let machine = Machine::new();
     machine.program("tmp/src/install.sh", SCRIPT);
     machine.program("tmp/src/Cargo.toml", "[package]\nname = \"tack-agent\"\n");
-    let built = format!("mkdir -p src/target/release; cp src/built src/target/release/tack; echo \"$@\" >args");
+    let built = "mkdir -p src/target/release; cp src/built src/target/release/tack; echo \"$@\" >args";
     machine.program("tmp/src/built", &tack("5.0.0"));
     machine.program("bin/cargo", &format!("#!/bin/sh\n{built}\n"));
     let ran = machine.pipe(b"", &["src/install.sh"]);
