@@ -14,6 +14,8 @@ mod config;
 mod demo;
 mod deps;
 mod exec;
+mod exec_protocol;
+mod exec_schema;
 mod exec_stop;
 mod exec_stream;
 mod harness;
