@@ -61,11 +61,26 @@ struct ResumeArgs {
     exec: ExecFlags,
 }
 
+/// What the command line asks for.
+pub(super) struct Parsed {
+    pub(super) which: Which,
+    pub(super) prompt: Option<String>,
+    pub(super) session: SessionFlags,
+    pub(super) exec: ExecFlags,
+}
+
 pub(super) fn run(args: Args, session: SessionFlags, exec: ExecFlags) -> Result<i32, CliError> {
+    let Parsed { which, prompt, session, exec } = parsed(args, session, exec)?;
+    start(prompt.as_deref(), &session, &exec, &which)
+}
+
+/// Puts together the flags that stand before and after each word.
+pub(super) fn parsed(args: Args, session: SessionFlags, exec: ExecFlags) -> Result<Parsed, CliError> {
     let session = session.merge(args.session);
     let exec = exec.merge(args.exec);
     let Some(ExecCommand::Resume(resume)) = args.command else {
-        return run_prompt(args.prompt.as_deref(), &session, &exec);
+        let which = new_session(&exec);
+        return Ok(Parsed { which, prompt: args.prompt, session, exec });
     };
     let session = session.merge(resume.session);
     let exec = exec.merge(resume.exec);
@@ -78,7 +93,11 @@ pub(super) fn run(args: Args, session: SessionFlags, exec: ExecFlags) -> Result<
                 .hint("tack sessions list shows them"));
         }
     };
-    start(prompt.as_deref(), &session, &exec, &which)
+    Ok(Parsed { which, prompt, session, exec })
+}
+
+fn new_session(exec: &ExecFlags) -> Which {
+    if exec.ephemeral { Which::Ephemeral } else { Which::New }
 }
 
 /// A new session for this prompt.
@@ -87,8 +106,7 @@ pub(super) fn run_prompt(
     session: &SessionFlags,
     exec: &ExecFlags,
 ) -> Result<i32, CliError> {
-    let which = if exec.ephemeral { Which::Ephemeral } else { Which::New };
-    start(prompt, session, exec, &which)
+    start(prompt, session, exec, &new_session(exec))
 }
 
 fn start(
@@ -97,17 +115,29 @@ fn start(
     exec: &ExecFlags,
     which: &Which,
 ) -> Result<i32, CliError> {
-    let schema = exec.output_schema.as_deref().map(schema).transpose()?;
-    if let Some(path) = &exec.output_last_message {
-        writable(path)?;
-    }
-    let stopper = Stopper::default();
-    // Settings first: who has none should not have to type a prompt to learn it.
-    let ready = setup::base(flags)?.ready(flags, which, stopper)?;
+    let on_stdin = matches!(prompt, None | Some("-")) && !flags.no_stdin;
+    let (schema, ready) = prepare(flags, exec, which).inspect_err(|_| {
+        if on_stdin {
+            stdin::drain();
+        }
+    })?;
     let text = read_prompt(prompt, flags)?;
     let images = images(&flags.image, &ready)?;
     let turn = Turn { said: Said { text, images }, schema, timeout: flags.timeout };
     run_ready(ready, turn, &output(exec))
+}
+
+/// Settings come first: who has none should not have to type a prompt to learn it.
+fn prepare(
+    flags: &SessionFlags,
+    exec: &ExecFlags,
+    which: &Which,
+) -> Result<(Option<Schema>, Ready), CliError> {
+    let schema = exec.output_schema.as_deref().map(schema).transpose()?;
+    if let Some(path) = &exec.output_last_message {
+        writable(path)?;
+    }
+    Ok((schema, setup::base(flags)?.ready(flags, which, Stopper::default())?))
 }
 
 /// Largest schema that is read, in bytes.

@@ -18,6 +18,9 @@ const NOTICE: Duration = Duration::from_secs(1);
 /// How long a pipe may pause once data came.
 const PAUSE: Duration = Duration::from_secs(600);
 
+/// How long a run that fails waits for more of a prompt.
+const LAST_LOOK: Duration = Duration::from_millis(500);
+
 const UNREADABLE: &str = "standard input cannot be read";
 
 /// The prompt is stdin, read to its end.
@@ -54,6 +57,22 @@ pub fn beside_prompt() -> Result<Option<String>> {
         Err(RecvTimeoutError::Timeout) => {
             let _ = writeln!(std::io::stderr(), "standard input is open but silent: going on without it");
             Ok(None)
+        }
+    }
+}
+
+/// Reads what is being written to standard input, for a run that ends without a look at it: some
+/// programs that embed tack are killed when the pipe they write their prompt to is closed.
+pub fn drain() {
+    if std::io::stdin().is_terminal() {
+        return;
+    }
+    let chunks = reader();
+    let mut size = 0;
+    while let Ok(Ok(chunk)) = chunks.recv_timeout(LAST_LOOK) {
+        size += chunk.len();
+        if size > MOST {
+            return;
         }
     }
 }

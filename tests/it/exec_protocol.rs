@@ -161,7 +161,38 @@ fn a_change_is_named_when_it_begins_and_also_when_it_fails() {
 }
 
 #[test]
-fn a_refused_repeat_is_declined_and_a_limit_is_an_error_before_it_fails_the_turn() {
+fn a_command_that_was_refused_is_declined() {
+    let server = Server::start(vec![shell("a", "touch x"), shell("b", "touch x")]);
+    let tack = Tack::new(&server);
+    let folder = tack.home().join("harnesses/strict");
+    std::fs::create_dir_all(&folder).unwrap();
+    let manifest = "schema = 1\nid = \"strict\"\nextends = \"minimal\"\n[loop]\nrepeats = \"refused\"\n";
+    std::fs::write(folder.join("harness.toml"), manifest).unwrap();
+    let ran = tack.run(["exec", "--json", "--harness", "strict", "x"]).code(0);
+    let ends: Vec<_> = items(&ran, "command_execution").into_iter().skip(1).step_by(2).collect();
+    assert_eq!(
+        (&ends[0]["item"]["status"], &ends[1]["item"]["status"]),
+        (&json!("completed"), &json!("declined"))
+    );
+}
+
+#[test]
+fn a_run_that_cannot_begin_reads_the_prompt_all_the_same() {
+    let server = Server::start(vec![]);
+    let tack = Tack::new(&server);
+    let prompt = vec![b'x'; 1 << 20];
+    for args in
+        [&["exec", "--cd", "/nowhere"][..], &["exec", "--output-schema", "nowhere"], &["exec", "resume", "0"]]
+    {
+        let mut child = tack.command(args).stdin(std::process::Stdio::piped()).spawn().unwrap();
+        let wrote = std::io::Write::write_all(&mut child.stdin.take().unwrap(), &prompt);
+        assert!(wrote.is_ok(), "{args:?}: {wrote:?}");
+        assert_eq!(child.wait().unwrap().code(), Some(2));
+    }
+}
+
+#[test]
+fn a_limit_is_an_error_before_it_fails_the_turn() {
     let server = Server::start((0..9).map(|n| shell(&format!("c{n}"), "echo same")).collect());
     let ran = Tack::new(&server).run(["exec", "--json", "--max-turns", "2", "x"]).code(3);
     let kinds: Vec<_> = ran.events().iter().map(|event| event["type"].as_str().unwrap().to_owned()).collect();

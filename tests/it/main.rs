@@ -33,6 +33,7 @@ mod sandbox_reduced;
 mod sandbox_run;
 #[cfg(target_os = "linux")]
 mod sandbox_shared;
+mod sdk;
 mod server;
 mod store;
 mod tools_cell;
