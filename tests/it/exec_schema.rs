@@ -21,8 +21,8 @@ fn run(tack: &Tack, more: &[&str]) -> Ran {
 
 /// The text of the last message event.
 fn last_message(ran: &Ran) -> String {
-    let said = ran.events().into_iter().filter(|event| event["item"]["type"] == "agent_message");
-    said.last().map(|event| event["item"]["text"].as_str().unwrap().to_owned()).unwrap_or_default()
+    let mut said = ran.events().into_iter().filter(|event| event["item"]["type"] == "agent_message");
+    said.next_back().map(|event| event["item"]["text"].as_str().unwrap().to_owned()).unwrap_or_default()
 }
 
 fn messages(request: &Request) -> String {
