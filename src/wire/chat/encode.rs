@@ -22,8 +22,8 @@ pub(super) fn body(prompt: &Prompt, model: &Model, quirks: &Quirks) -> Value {
         body.insert("reasoning_effort".into(), effort.as_str().into());
     }
     if let Some(schema) = &prompt.answer {
-        let named = json!({"name": "answer", "strict": true, "schema": schema});
-        body.insert("response_format".into(), json!({"type": "json_schema", "json_schema": named}));
+        let format = json!({"name": "answer", "strict": true, "schema": schema});
+        body.insert("response_format".into(), json!({"type": "json_schema", "json_schema": format}));
     }
     body.insert("stream".into(), prompt.stream.into());
     if prompt.stream && !quirks.no_stream_options {
