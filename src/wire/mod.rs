@@ -10,6 +10,7 @@ pub mod client;
 pub mod fault;
 pub mod fold;
 pub mod ids;
+pub mod messages;
 pub mod prompt;
 pub mod provider;
 pub mod recorded;
@@ -42,7 +43,7 @@ pub fn of(kind: WireKind) -> Result<&'static dyn Wire, Failure> {
     match kind {
         WireKind::Chat => Ok(&chat::Chat),
         WireKind::Responses => Err(missing(kind)),
-        WireKind::Messages => Err(missing(kind)),
+        WireKind::Messages => Ok(&messages::Messages),
     }
 }
 
