@@ -14,6 +14,8 @@ mod config;
 mod demo;
 mod deps;
 mod exec;
+mod exec_protocol;
+mod exec_schema;
 mod exec_stop;
 mod exec_stream;
 mod harness;
@@ -35,6 +37,7 @@ mod sandbox_reduced;
 mod sandbox_run;
 #[cfg(target_os = "linux")]
 mod sandbox_shared;
+mod sdk;
 mod server;
 mod store;
 mod tools_cell;
