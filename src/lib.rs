@@ -27,6 +27,8 @@ pub mod wire;
 
 pub mod tools;
 
+pub mod login;
+
 pub mod config;
 
 pub mod agent;

@@ -10,6 +10,8 @@ pub mod client;
 pub mod fault;
 pub mod fold;
 pub mod ids;
+pub mod local;
+pub mod models;
 pub mod prompt;
 pub mod provider;
 pub mod recorded;
