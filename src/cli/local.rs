@@ -34,8 +34,10 @@ impl Base {
             Some(kind) => self.look(&[kind])?,
             None => self.look(&Kind::ALL)?,
         };
-        let servers: Vec<Server> =
-            running(&tried).into_iter().filter(|server| kind.is_none_or(|kind| kind == server.kind)).collect();
+        let servers: Vec<Server> = running(&tried)
+            .into_iter()
+            .filter(|server| kind.is_none_or(|kind| kind == server.kind))
+            .collect();
         if servers.is_empty() {
             return Err(self.none(&tried));
         }
@@ -69,23 +71,26 @@ impl Base {
 
     /// The error that no server was found: what was tried, and how to start one.
     pub(super) fn none(&self, tried: &[Tried]) -> CliError {
-        let builtin = |one: &Tried| config::resolve(&self.config, one.kind.id(), &self.env, &self.dirs).ok();
-        let name = |one: &Tried| builtin(one).map_or_else(|| one.kind.id().to_owned(), |provider| provider.name);
+        let of = |kind: Kind| config::resolve(&self.config, kind.id(), &self.env, &self.dirs).ok();
+        let name = |kind: Kind| of(kind).map_or_else(|| kind.id().to_owned(), |provider| provider.name);
         let place = |one: &Tried| {
             let address = one.base_url.trim_end_matches("/v1");
-            let other = match one.saw {
-                Saw::Nothing => "",
-                Saw::Other | Saw::Server(_) => " (something else answers)",
+            let other = match &one.saw {
+                Saw::Nothing => String::new(),
+                Saw::Other => " (something else answers there)".to_owned(),
+                Saw::Server(server) => format!(" ({} answers there)", name(server.kind)),
             };
-            format!("{} at {address}{other}", name(one))
+            format!("{} at {address}{other}", name(one.kind))
         };
         let places: Vec<String> = tried.iter().map(place).collect();
         let starts: Vec<String> =
-            tried.iter().filter_map(|one| builtin(one)?.start).map(|start| format!("`{start}`")).collect();
+            tried.iter().filter_map(|one| of(one.kind)?.start).map(|start| format!("`{start}`")).collect();
         let ids: Vec<&str> = tried.iter().map(|one| one.kind.id()).collect();
         let id = if let [id] = ids.as_slice() { id } else { "ID" };
-        CliError::usage(format!("no local server answers: tried {}", places.join(", ")))
-            .hint(format!("start it: {}; another address is base_url in [model_providers.{id}]", starts.join(" or ")))
+        CliError::usage(format!("no local server answers: tried {}", places.join(", "))).hint(format!(
+            "start it: {}; another address is base_url in [model_providers.{id}]",
+            starts.join(" or ")
+        ))
     }
 }
 
@@ -161,7 +166,8 @@ fn choose<'a>(servers: &'a [Server], name: Option<&str>) -> Result<(&'a Server, 
 }
 
 fn list<'a>(models: impl Iterator<Item = (&'a Server, &'a Found)>) -> String {
-    let names: Vec<String> = models.map(|(server, found)| format!("{}/{}", server.kind.id(), found.name)).collect();
+    let names: Vec<String> =
+        models.map(|(server, found)| format!("{}/{}", server.kind.id(), found.name)).collect();
     let shown = names.iter().take(LISTED).cloned().collect::<Vec<_>>().join(", ");
     match names.len().saturating_sub(LISTED) {
         0 => shown,

@@ -46,7 +46,9 @@ pub(super) fn run(args: &Args, flags: &SessionFlags) -> Result<i32, CliError> {
     let (name, file) = (&provider.name, keys.file());
     match (stored.place, stored.why) {
         (Place::Keychain, _) => writeln!(out, "The key for {name} is in {}.", keys.keychain())?,
-        (Place::File, None) => writeln!(out, "The key for {name} is in {}, which only you can read.", file.display())?,
+        (Place::File, None) => {
+            writeln!(out, "The key for {name} is in {}, which only you can read.", file.display())?
+        }
         (Place::File, Some(why)) => writeln!(
             out,
             "There is no keychain here: {why}.\nThe key for {name} is in {}, which only you can read.",
@@ -81,9 +83,8 @@ pub(super) fn run_out(args: &OutArgs, flags: &SessionFlags) -> Result<i32, CliEr
 }
 
 fn keys(base: &Base) -> Result<Keys, CliError> {
-    base.keys().ok_or_else(|| {
-        CliError::usage("there is no folder to store a key in").hint("set HOME or TACK_HOME")
-    })
+    base.keys()
+        .ok_or_else(|| CliError::usage("there is no folder to store a key in").hint("set HOME or TACK_HOME"))
 }
 
 /// The provider named, or the one that the configuration uses.

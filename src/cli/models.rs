@@ -65,7 +65,10 @@ pub(super) fn run(args: &Args, flags: &SessionFlags) -> Result<i32, CliError> {
         }
         Err(error) if rows.is_empty() => return Err(error),
         Err(error) => {
-            writeln!(std::io::stderr(), "only what tack knows itself, as the service did not give its list:")?;
+            writeln!(
+                std::io::stderr(),
+                "only what tack knows itself, as the service did not give its list:"
+            )?;
             super::error::report(&error.code(1))
         }
     };
@@ -95,7 +98,12 @@ pub(super) fn list_url(provider: &Provider) -> Result<reqwest::Url, Failure> {
     Ok(url)
 }
 
-fn print(base: &Base, id: &str, rows: &BTreeMap<String, Option<Listed>>, as_json: bool) -> Result<(), CliError> {
+fn print(
+    base: &Base,
+    id: &str,
+    rows: &BTreeMap<String, Option<Listed>>,
+    as_json: bool,
+) -> Result<(), CliError> {
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     for (name, listed) in rows {
         let facts = catalog::facts(id, name);
@@ -112,7 +120,12 @@ fn print(base: &Base, id: &str, rows: &BTreeMap<String, Option<Listed>>, as_json
             continue;
         }
         let cost = prices.map_or_else(String::new, |p| format!("${} in, ${} out", p.input, p.output));
-        let line = format!("{:<48} {:>9}  {:<6}  {cost}", format!("{id}/{name}"), tokens(window), sight(facts.vision));
+        let line = format!(
+            "{:<48} {:>9}  {:<6}  {cost}",
+            format!("{id}/{name}"),
+            tokens(window),
+            sight(facts.vision)
+        );
         writeln!(out, "{}", line.trim_end())?;
     }
     out.flush()?;

@@ -48,7 +48,9 @@ pub(super) fn read(path: &Path) -> Result<Entries, LoginError> {
     if let Some(mode) = open_to_others(&meta) {
         return Err(LoginError {
             message: format!("{shown} holds keys, and others may read it (mode {mode:o})"),
-            hint: Some(format!("close it: chmod 600 {shown}; keys that somebody may have read want changing")),
+            hint: Some(format!(
+                "close it: chmod 600 {shown}; keys that somebody may have read want changing"
+            )),
         });
     }
     let text = fs::read(path).map_err(|error| failed(&error))?;

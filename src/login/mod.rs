@@ -167,19 +167,17 @@ impl Keys {
     }
 
     fn explain(&self, trouble: &Trouble, done: &str, provider: &str) -> LoginError {
-        let file = format!("or keep the key in a file: tack login --file {provider}");
-        let hint = match trouble {
-            Trouble::Locked => format!("unlock {} and run this again, {file}", self.chain.name()),
+        let name = self.chain.name();
+        let way = match trouble {
+            Trouble::Locked => format!("unlock {name} and run this again"),
             Trouble::Silent(_) => {
-                format!("it may be asking for its password on another screen; unlock it and run this again, {file}")
+                "it may be asking for its password on a screen; unlock it and run this again".to_owned()
             }
-            Trouble::Absent(_) => format!("run this in a session that has the keychain, {file}"),
-            Trouble::Failed(_) => format!("see whether {} works, {file}", self.chain.name()),
+            Trouble::Absent(_) => "run this in a session that has the keychain".to_owned(),
+            Trouble::Failed(_) => format!("see whether {name} works"),
         };
-        LoginError {
-            message: format!("the key of {provider} cannot be {done}: {trouble}"),
-            hint: Some(hint),
-        }
+        let hint = format!("{way}, or keep the key in a file: tack login --file {provider}");
+        LoginError { message: format!("the key of {provider} cannot be {done}: {trouble}"), hint: Some(hint) }
     }
 }
 

@@ -22,7 +22,8 @@ const LIMIT: Duration = Duration::from_secs(60);
 const ABSENT: &[&str] =
     &["autolaunch d-bus", "could not connect", "not provided by any .service", "no such file or directory"];
 /// Errors that mean that it did not let us in.
-const LOCKED: &[&str] = &["locked", "prompt", "dismissed", "no such secret collection", "does not exist at path"];
+const LOCKED: &[&str] =
+    &["locked", "prompt", "dismissed", "no such secret collection", "does not exist at path"];
 
 pub struct SecretTool {
     /// A name, looked for on the `PATH`, or a path.
@@ -60,7 +61,9 @@ impl SecretTool {
             .kill_on_drop(true);
         let run = async {
             let mut child = command.spawn().map_err(|error| match error.kind() {
-                ErrorKind::NotFound => Trouble::Absent("secret-tool (of libsecret) is not installed".to_owned()),
+                ErrorKind::NotFound => {
+                    Trouble::Absent("secret-tool (of libsecret) is not installed".to_owned())
+                }
                 _ => Trouble::Failed(format!("secret-tool cannot be run: {error}")),
             })?;
             if let Some(mut stdin) = child.stdin.take() {
@@ -71,7 +74,9 @@ impl SecretTool {
             let err = String::from_utf8_lossy(&ended.stderr).into_owned();
             Ok(Said { good: ended.status.success(), out: ended.stdout, err })
         };
-        runtime.block_on(async { tokio::time::timeout(self.limit, run).await.map_err(|_| Trouble::Silent(self.limit))? })
+        runtime.block_on(async {
+            tokio::time::timeout(self.limit, run).await.map_err(|_| Trouble::Silent(self.limit))?
+        })
     }
 
     /// `lookup` and `clear` end alike for a locked key and for none; `search` shows both apart, as
@@ -103,7 +108,11 @@ fn trouble(words: &str) -> Trouble {
     let line = words.lines().last().unwrap_or_default().trim();
     let line: String = line.chars().filter(|c| !c.is_control()).take(200).collect();
     let line = line.trim_start_matches("secret-tool: ").to_owned();
-    if says(ABSENT) { Trouble::Absent(format!("no keychain answers ({line})")) } else { Trouble::Failed(line) }
+    if says(ABSENT) {
+        Trouble::Absent(format!("no keychain answers ({line})"))
+    } else {
+        Trouble::Failed(line)
+    }
 }
 
 impl Keychain for SecretTool {

@@ -50,10 +50,16 @@ mod tests {
     #[test]
     fn lists_are_read_whatever_their_dialect() {
         let table = [
-            (json!({"object": "list", "data": [{"id": "b", "owned_by": "x"}, {"id": "a"}, {"id": "b"}]}), "a b"),
+            (
+                json!({"object": "list", "data": [{"id": "b", "owned_by": "x"}, {"id": "a"}, {"id": "b"}]}),
+                "a b",
+            ),
             (json!({"data": [{"type": "model", "id": "c", "display_name": "C"}], "has_more": false}), "c"),
             (json!([{"id": "t", "type": "chat", "context_length": 32768}]), "t=32768"),
-            (json!({"data": [{"id": "g", "context_window": 8192}, {"id": "v", "max_model_len": 0}]}), "g=8192 v"),
+            (
+                json!({"data": [{"id": "g", "context_window": 8192}, {"id": "v", "max_model_len": 0}]}),
+                "g=8192 v",
+            ),
             (json!({"data": []}), ""),
             (json!({"data": [{"id": 7}, {"id": " "}, {"id": "a\u{1b}[31m"}, "x", null, {"id": "ok"}]}), "ok"),
         ];

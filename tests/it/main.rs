@@ -21,6 +21,9 @@ mod harness_kit;
 mod harness_load;
 mod kit;
 mod layers;
+mod local;
+mod login;
+mod models;
 #[cfg(target_os = "linux")]
 mod sandbox;
 #[cfg(target_os = "linux")]

@@ -74,10 +74,13 @@ fn judge(model: &Model, tool: &str, answer: &Answer) -> Check {
     };
     if answer.parts.iter().any(written) {
         return Check::note("call", format!("the call came back as text ({spent})"))
-            .hint("the server does not read this model's calls: start it with a template or parser for them, or choose --harness mini-swe-agent, which needs none");
+            .hint("start the server with a template or parser for this model's calls; until then tack reads them from its text");
     }
     let broken = answer.parts.iter().any(|part| matches!(part, AnswerPart::Call { .. }));
-    let what = if broken { "a call came back that cannot be read" } else { "the model answered in words, without a call" };
-    Check::note("call", format!("{what} ({spent})"))
-        .hint("a harness without tools may suit it better: --harness mini-swe-agent")
+    let what = if broken {
+        "a call came back that cannot be read"
+    } else {
+        "the model answered in words, without a call"
+    };
+    Check::note("call", format!("{what} ({spent})")).hint("another model may do better with tools")
 }

@@ -119,7 +119,8 @@ fn served(base: &Base, mut model: Model, provider: Option<Provider>, call: bool,
     checks.push(Check::ok("model", format!("{} at {}", model.name, model.provider)));
     match base.harness(&model) {
         Ok(harness) => {
-            checks.push(Check::ok("harness", format!("{}, over the {} wire", harness.id(), model.wire.name())));
+            checks
+                .push(Check::ok("harness", format!("{}, over the {} wire", harness.id(), model.wire.name())));
         }
         Err(error) => checks.push(Check::failed("harness", error)),
     }
@@ -137,7 +138,9 @@ fn served(base: &Base, mut model: Model, provider: Option<Provider>, call: bool,
     let reached = server::reach(&provider, &mut model, checks);
     checks.push(match model.window {
         Some(window) => Check::ok("window", format!("{window} tokens")),
-        None => Check::note("window", "unknown").hint("set model_context_window, so that tack can sum up in time"),
+        None => {
+            Check::note("window", "unknown").hint("set model_context_window, so that tack can sum up in time")
+        }
     });
     if let Ok(harness) = base.harness(&model)
         && let Some(tight) = base.fit_window(&mut model, &*harness)

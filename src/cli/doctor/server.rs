@@ -55,8 +55,10 @@ fn told(server: &Server, provider: &Provider, model: &mut Model) -> Check {
         return Check::ok("server", format!("{name} answers; {} is not loaded yet", found.name));
     }
     match found.tools {
-        Some(false) => Check::note("server", format!("{name} answers; its template has no calls for {}", found.name))
-            .hint("start it with a template that has (llama.cpp: --jinja --chat-template-file FILE)"),
+        Some(false) => {
+            Check::note("server", format!("{name} answers; its template has no calls for {}", found.name))
+                .hint("start it with a template that has (llama.cpp: --jinja --chat-template-file FILE)")
+        }
         Some(true) | None => Check::ok("server", format!("{name} answers; {} is loaded", found.name)),
     }
 }
@@ -76,11 +78,17 @@ fn list(provider: &Provider, model: &mut Model) -> Result<Check, CliError> {
     }
     let Some(models) = page.json().as_ref().and_then(models::list) else {
         return Err(CliError::failed(format!("{name} answered with something that is no list of models"))
-            .hint(format!("check the base_url of provider {}, which for most servers ends with /v1", provider.id)));
+            .hint(format!(
+                "check the base_url of provider {}, which for most servers ends with /v1",
+                provider.id
+            )));
     };
     let Some(found) = models.iter().find(|one| one.name == model.name) else {
-        return Ok(Check::note("server", format!("{name} answers, and {} is not among its {} models", model.name, models.len()))
-            .hint(format!("tack models --provider {} lists them", provider.id)));
+        return Ok(Check::note(
+            "server",
+            format!("{name} answers, and {} is not among its {} models", model.name, models.len()),
+        )
+        .hint(format!("tack models --provider {} lists them", provider.id)));
     };
     model.window = model.window.or(found.window);
     Ok(Check::ok("server", format!("{name} answers, and has {} among {} models", model.name, models.len())))

@@ -38,7 +38,8 @@ impl HttpClient {
     pub async fn get(&self, url: &Url, limits: Limits) -> Result<Page, Failure> {
         let at = Place { provider: &self.provider, model: "", url };
         let fetch = async {
-            let request = self.http(url)?.get(url.clone()).headers(self.headers.clone()).headers(self.extra());
+            let request =
+                self.http(url)?.get(url.clone()).headers(self.headers.clone()).headers(self.extra());
             let mut response =
                 request.send().await.map_err(|error| error::from_connection(&at, &error).failure)?;
             let status = response.status().as_u16();

@@ -104,11 +104,12 @@ impl Kind {
         }
     }
 
-    /// What else it is asked once it is known.
+    /// What tells of its models; asked once it is known, where it was not before.
     fn more(self) -> &'static [&'static str] {
         match self {
             Self::Ollama => &["/api/ps", "/api/tags"],
-            Self::LmStudio | Self::LlamaCpp => &[],
+            Self::LmStudio => &[],
+            Self::LlamaCpp => &["/props", "/v1/models"],
             Self::Vllm => &["/v1/models"],
         }
     }
@@ -148,7 +149,8 @@ impl Place {
     }
 
     async fn pages(&self, paths: &[&'static str]) -> Pages {
-        let all = paths.iter().map(|path| async move { (*path, self.client.get(&self.at(path), LIMITS).await) });
+        let all =
+            paths.iter().map(|path| async move { (*path, self.client.get(&self.at(path), LIMITS).await) });
         let answers = join_all(all).await;
         answers.into_iter().filter_map(|(path, page)| Some((path, page.ok()?))).collect()
     }
@@ -166,7 +168,8 @@ impl Place {
             None if pages.is_empty() => Saw::Nothing,
             None => Saw::Other,
             Some(kind) => {
-                let missing: Vec<_> = kind.more().iter().filter(|path| !pages.contains_key(*path)).copied().collect();
+                let missing: Vec<_> =
+                    kind.more().iter().filter(|path| !pages.contains_key(*path)).copied().collect();
                 pages.extend(self.pages(&missing).await);
                 Saw::Server(server(kind, base_url.clone(), &pages))
             }
@@ -180,8 +183,11 @@ fn recognise(pages: &Pages) -> Option<Kind> {
 }
 
 fn server(kind: Kind, base_url: String, pages: &Pages) -> Server {
-    let loading = pages.values().any(|page| page.json().is_some_and(|body| read::is_loading(page.status, &body)));
-    let page = |path: &str| pages.get(path).filter(|page| page.status == 200).and_then(Page::json).unwrap_or(Value::Null);
+    let loading =
+        pages.values().any(|page| page.json().is_some_and(|body| read::is_loading(page.status, &body)));
+    let page = |path: &str| {
+        pages.get(path).filter(|page| page.status == 200).and_then(Page::json).unwrap_or(Value::Null)
+    };
     let models = match kind {
         Kind::Ollama => read::ollama(&page("/api/tags"), &page("/api/ps")),
         Kind::LmStudio if pages.contains_key("/api/v0/models") => read::lmstudio_old(&page("/api/v0/models")),
@@ -197,11 +203,14 @@ fn server(kind: Kind, base_url: String, pages: &Pages) -> Server {
 pub fn ollama_host(text: &str) -> Option<String> {
     let text = text.trim().trim_matches(['"', '\'']);
     let (scheme, rest) = text.split_once("://").unwrap_or(("http", text));
-    let rest = if rest.starts_with(':') { format!("127.0.0.1{rest}") } else { rest.to_owned() };
-    let authority = rest.split('/').next().unwrap_or_default().to_owned();
-    let bare = authority.starts_with('[') || authority.matches(':').count() < 2;
-    let rest = if bare { rest } else { format!("[{rest}]") };
-    let mut url = Url::parse(&format!("{scheme}://{rest}")).ok()?;
+    let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let authority = match authority.matches(':').count() {
+        _ if authority.starts_with('[') => authority.to_owned(),
+        1 if authority.starts_with(':') => format!("127.0.0.1{authority}"),
+        0 | 1 => authority.to_owned(),
+        _ => format!("[{authority}]"),
+    };
+    let mut url = Url::parse(&format!("{scheme}://{authority}/{path}")).ok()?;
     if !matches!(url.scheme(), "http" | "https") || text.is_empty() {
         return None;
     }

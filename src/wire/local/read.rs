@@ -41,7 +41,12 @@ pub fn ollama(tags: &Value, running: &Value) -> Vec<Found> {
     let named = |entry: &Value| name(entry.get("name").or_else(|| entry.get("model"))?);
     let loaded: Vec<Found> = entries(running, "models")
         .filter_map(|one| {
-            Some(Found { name: named(one)?, loaded: true, window: count(&one["context_length"]), ..Found::default() })
+            Some(Found {
+                name: named(one)?,
+                loaded: true,
+                window: count(&one["context_length"]),
+                ..Found::default()
+            })
         })
         .collect();
     let others = entries(tags, "models")
