@@ -47,7 +47,7 @@ pub(super) fn run(args: &Args, flags: &SessionFlags) -> Result<i32, CliError> {
     match (stored.place, stored.why) {
         (Place::Keychain, _) => writeln!(out, "The key for {name} is in {}.", keys.keychain())?,
         (Place::File, None) => {
-            writeln!(out, "The key for {name} is in {}, which only you can read.", file.display())?
+            writeln!(out, "The key for {name} is in {}, which only you can read.", file.display())?;
         }
         (Place::File, Some(why)) => writeln!(
             out,

@@ -72,6 +72,9 @@ pub(super) fn run(args: &Args, flags: &SessionFlags) -> Result<i32, CliError> {
             super::error::report(&error.code(1))
         }
     };
+    if rows.is_empty() {
+        writeln!(std::io::stderr(), "{id} lists no models")?;
+    }
     print(&base, id, &rows, args.json)?;
     Ok(code)
 }

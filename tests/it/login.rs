@@ -214,7 +214,7 @@ fn on_terminal(chain: &Chain, typed: &[u8]) -> (u32, String) {
     let code = child.wait().unwrap().exit_code();
     // The echo is back for whoever types next.
     let modes =
-        rustix::termios::tcgetattr(&std::fs::File::open(pty.master.tty_name().unwrap()).unwrap()).unwrap();
+        rustix::termios::tcgetattr(std::fs::File::open(pty.master.tty_name().unwrap()).unwrap()).unwrap();
     assert!(
         modes.local_modes.contains(rustix::termios::LocalModes::ECHO),
         "the terminal was left without echo"

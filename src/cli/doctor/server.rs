@@ -31,7 +31,9 @@ pub(super) fn reach(provider: &Provider, model: &mut Model, checks: &mut Vec<Che
 
 /// A local server of a known kind tells its window too.
 fn of_kind(kind: Kind, provider: &Provider, model: &mut Model) -> Result<Check, CliError> {
-    let tried = runtime()?.block_on(local::find(vec![(kind, provider.clone())])).map_err(failed)?;
+    let tried = runtime()?
+        .block_on(local::find(vec![(kind, provider.clone())]))
+        .map_err(|failure| failed(&failure))?;
     match tried.into_iter().next().map(|one| one.saw) {
         Some(Saw::Server(server)) if server.kind == kind => Ok(told(&server, provider, model)),
         // What it is not known for may be in front of it: its list says whether it serves.
@@ -65,16 +67,16 @@ fn told(server: &Server, provider: &Provider, model: &mut Model) -> Check {
 
 /// Any other server, by its list of models. Some have none, and serve all the same.
 fn list(provider: &Provider, model: &mut Model) -> Result<Check, CliError> {
-    let url = list_url(provider).map_err(failed)?;
-    let client = HttpClient::new(provider.clone()).map_err(failed)?;
-    let page = runtime()?.block_on(client.get(&url, LIMITS)).map_err(failed)?;
+    let url = list_url(provider).map_err(|failure| failed(&failure))?;
+    let client = HttpClient::new(provider.clone()).map_err(|failure| failed(&failure))?;
+    let page = runtime()?.block_on(client.get(&url, LIMITS)).map_err(|failure| failed(&failure))?;
     let name = &provider.name;
     if matches!(page.status, 404 | 405) {
         return Ok(Check::ok("server", format!("{name} answers; it has no list of models")));
     }
     if !(200..300).contains(&page.status) {
         let at = Place { provider, model: "", url: &url };
-        return Err(failed(from_status(&at, page.status, &String::from_utf8_lossy(&page.body)).failure));
+        return Err(failed(&from_status(&at, page.status, &String::from_utf8_lossy(&page.body)).failure));
     }
     let Some(models) = page.json().as_ref().and_then(models::list) else {
         return Err(CliError::failed(format!("{name} answered with something that is no list of models"))
@@ -94,6 +96,6 @@ fn list(provider: &Provider, model: &mut Model) -> Result<Check, CliError> {
     Ok(Check::ok("server", format!("{name} answers, and has {} among {} models", model.name, models.len())))
 }
 
-fn failed(failure: Failure) -> CliError {
+fn failed(failure: &Failure) -> CliError {
     CliError::failed(failure.to_string())
 }
