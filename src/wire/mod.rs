@@ -11,6 +11,7 @@ pub mod fault;
 pub mod fold;
 pub mod ids;
 pub mod local;
+pub mod messages;
 pub mod models;
 pub mod prompt;
 pub mod provider;
@@ -44,7 +45,7 @@ pub fn of(kind: WireKind) -> Result<&'static dyn Wire, Failure> {
     match kind {
         WireKind::Chat => Ok(&chat::Chat),
         WireKind::Responses => Err(missing(kind)),
-        WireKind::Messages => Err(missing(kind)),
+        WireKind::Messages => Ok(&messages::Messages),
     }
 }
 

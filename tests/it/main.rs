@@ -46,3 +46,5 @@ mod tools_shell;
 mod wire;
 mod wire_client;
 mod wire_encode;
+mod wire_messages;
+mod wire_messages_encode;

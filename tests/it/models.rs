@@ -85,6 +85,14 @@ fn models_are_listed_as_known_and_as_the_service_lists_them() {
     }
     insta::assert_snapshot!(text);
 
+    let all = json!({"data": [{"type": "model", "id": "c-1"}], "has_more": false});
+    let server = Server::with(vec![], move |_| Some(json_body(200, &all)));
+    let tack = acme(&server);
+    tack.run(["-c", "model_providers.acme.wire_api=messages", "models", "--provider", "acme"]).code(0);
+    let request = &server.requests()[0];
+    assert!(request.path.ends_with("limit=1000"), "{}", request.path);
+    assert!(request.header("anthropic-version").is_some());
+
     let server = Server::with(vec![], move |_| Some(json_body(200, &json!({ "data": many }))));
     let tack = acme(&server);
     let ran = tack.run(["models", "--provider", "acme", "--json"]).code(0);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use reqwest::Url;
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::HeaderMap;
 use serde_json::Value;
 
 use super::HttpClient;
@@ -38,8 +38,7 @@ impl HttpClient {
     pub async fn get(&self, url: &Url, limits: Limits) -> Result<Page, Failure> {
         let at = Place { provider: &self.provider, model: "", url };
         let fetch = async {
-            let request =
-                self.http(url)?.get(url.clone()).headers(self.headers.clone()).headers(self.extra());
+            let request = self.http(url)?.get(url.clone()).headers(self.all_headers());
             let mut response =
                 request.send().await.map_err(|error| error::from_connection(&at, &error).failure)?;
             let status = response.status().as_u16();
@@ -73,12 +72,10 @@ impl HttpClient {
         page.json().ok_or_else(|| error::from_page(&at).failure)
     }
 
-    /// What the provider's wire wants on every request.
-    fn extra(&self) -> HeaderMap {
-        let wire = of(self.provider.wire).map(|wire| wire.headers()).unwrap_or_default();
-        let pair = |(name, value): &(&'static str, &'static str)| {
-            (HeaderName::from_static(name), HeaderValue::from_static(value))
-        };
-        wire.iter().map(pair).collect()
+    /// The provider's headers, and those that its wire wants on every request.
+    fn all_headers(&self) -> HeaderMap {
+        let mut headers = self.headers.clone();
+        super::http::add(&mut headers, of(self.provider.wire).map(|wire| wire.headers()).unwrap_or_default());
+        headers
     }
 }
