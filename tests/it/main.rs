@@ -27,6 +27,9 @@ mod install;
 mod install_bad;
 mod kit;
 mod layers;
+mod local;
+mod login;
+mod models;
 #[cfg(target_os = "linux")]
 mod sandbox;
 #[cfg(target_os = "linux")]
