@@ -47,6 +47,9 @@ impl Guard {
 
     /// Counts a call that ended.
     pub fn note(&mut self, call: &ToolCall, outcome: &Outcome) -> Advice {
+        if waits(&call.action, outcome) {
+            return Advice::GoOn;
+        }
         let signature = signature(call);
         if may_have_changed(&call.action, outcome, self.seen.contains_key(&signature)) {
             self.seen.values_mut().for_each(|seen| seen.times = 0);
@@ -63,6 +66,11 @@ impl Guard {
             _ => Advice::GoOn,
         }
     }
+}
+
+/// A wait for what still runs is no repeat: time passes between, and each may bring something new.
+fn waits(action: &Action, outcome: &Outcome) -> bool {
+    matches!(action, Action::Job { wait: Some(_), .. }) && outcome.data["running"] == true
 }
 
 fn may_have_changed(action: &Action, outcome: &Outcome, known: bool) -> bool {
@@ -102,6 +110,7 @@ mod tests {
             command: command.into(),
             timeout: None,
             background: false,
+            yield_after: None,
             cwd: None,
             about: None,
         })

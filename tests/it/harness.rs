@@ -46,8 +46,14 @@ async fn there_and_back_leaves_the_first_requests_as_they_were() {
 #[test]
 fn surfaces_are_small() {
     let library = Library::new(Vec::new());
-    let most =
-        [("minimal", 900), ("pi", 1100), ("swe-agent", 700), ("mini-swe-agent", 500), ("qwen-code", 3000)];
+    let most = [
+        ("minimal", 900),
+        ("pi", 1100),
+        ("swe-agent", 700),
+        ("mini-swe-agent", 500),
+        ("qwen-code", 3000),
+        ("native", 1500),
+    ];
     for (id, most) in most {
         for class in [Class::S, Class::F] {
             let sample = library.sample(id, &Model { class, ..sample_model() }).unwrap();
@@ -131,6 +137,7 @@ async fn results_are_told_as_the_client_tells_them() {
         ("mini-swe-agent", "bash"),
         ("swe-agent", "bash"),
         ("qwen-code", "run_shell_command"),
+        ("native", "exec_command"),
     ];
     let mut all = String::new();
     for (id, name) in tools {
@@ -144,7 +151,7 @@ async fn results_are_told_as_the_client_tells_them() {
                     let [Part::Text { text }] = &parts[..] else { panic!() };
                     text.clone()
                 }
-                _ => told(id, name, json!({"command": "make"}), outcome.clone()).await,
+                _ => told(id, name, json!({"command": "make", "cmd": "make"}), outcome.clone()).await,
             };
             all.push_str(&format!("=== {id}, {what}\n{text}\n"));
         }
@@ -232,9 +239,15 @@ fn limits_and_rules_come_from_the_manifest() {
         span: None,
         recovered: false,
     };
-    let shell =
-        || Action::Shell { command: "x".into(), timeout: None, background: false, cwd: None, about: None };
-    let read = || Action::Read { path: "x".into(), line: None, count: None };
+    let shell = || Action::Shell {
+        command: "x".into(),
+        timeout: None,
+        background: false,
+        yield_after: None,
+        cwd: None,
+        about: None,
+    };
+    let read = || Action::Read { path: "x".into(), line: None, count: None, image: false };
     let model = sample_model();
     let pi = harness("pi").limits(&call("bash", shell()), &model);
     assert_eq!((pi.bytes, pi.lines, pi.keep), (50 * 1024, 2000, Keep::Tail));
@@ -244,8 +257,9 @@ fn limits_and_rules_come_from_the_manifest() {
     let mini = harness("mini-swe-agent").limits(&call("bash", shell()), &model);
     assert_eq!((mini.bytes, mini.keep), (10000, Keep::Both { head_percent: 50 }));
     assert_eq!(harness("swe-agent").limits(&call("bash", shell()), &model).keep, Keep::Head);
-    assert!(harness("qwen-code").needs_read(&call("edit", read())));
-    assert!(!harness("pi").needs_read(&call("edit", read())));
+    let edit = || Action::Edit { path: "x".into(), edits: Vec::new() };
+    assert!(harness("qwen-code").needs_read(&call("edit", edit())));
+    assert!(!harness("pi").needs_read(&call("edit", edit())));
     let swe = harness("swe-agent").rules(&model);
     assert_eq!(
         (swe.retries, swe.shell_timeout, swe.shell_timeout_most, swe.parallel),

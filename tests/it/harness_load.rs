@@ -122,7 +122,14 @@ fn auto_takes_the_familys_harness() {
         ("x", "Qwen/Qwen3-Coder-30B-A3B-Instruct", "qwen-code"),
         ("x", "QwQ-32B", "qwen-code"),
         ("dashscope", "anything", "qwen-code"),
-        ("openai", "gpt-5.1", "minimal"),
+        ("openai", "gpt-5.1", "native"),
+        ("openrouter", "openai/gpt-4o", "native"),
+        ("ollama", "gpt-oss:20b", "native"),
+        ("openai", "o3", "native"),
+        ("openai", "o4-mini", "native"),
+        ("openai", "GPT-5-codex", "native"),
+        ("x", "o5000", "minimal"),
+        ("x", "my-gpt-4", "minimal"),
         ("x", "llama-3.3-70b", "minimal"),
         ("x", "my-qwen-tune", "minimal"),
     ];
@@ -131,10 +138,8 @@ fn auto_takes_the_familys_harness() {
     }
     let dir = tempfile::tempdir().unwrap();
     let mine = "extends = \"minimal\"\n[match]\nmodels = [\"qwen*\"]\n";
-    let library =
-        write(dir.path(), &[("mine/harness.toml", mine), ("native/harness.toml", "extends = \"minimal\"")]);
+    let library = write(dir.path(), &[("mine/harness.toml", mine)]);
     assert_eq!(library.pick("x", "qwen3"), "mine");
-    assert_eq!(library.pick("openai", "gpt-5.1"), "native");
 }
 
 #[tokio::test]

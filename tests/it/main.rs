@@ -19,6 +19,7 @@ mod exec_stream;
 mod harness;
 mod harness_kit;
 mod harness_load;
+mod harness_wire;
 mod kit;
 mod layers;
 #[cfg(target_os = "linux")]

@@ -5,7 +5,7 @@ use tack::model::{Action, Keep, Limits, State, WriteMode};
 use crate::tools_kit::{Bench, edit, read, write};
 
 fn window(path: &str, line: u64, count: u64) -> Action {
-    Action::Read { path: path.into(), line: Some(line), count: Some(count) }
+    Action::Read { path: path.into(), line: Some(line), count: Some(count), image: false }
 }
 
 fn create(path: &str, text: &str) -> Action {
@@ -331,7 +331,7 @@ async fn g24_a_working_folder_need_not_be_utf_8() {
         assert_eq!(bench.run(&glob).await.text, "f.txt");
     }
     let patch = "*** Begin Patch\n*** Update File: f.txt\n@@\n-two\n+three\n*** End Patch\n";
-    assert_eq!(bench.run(&Action::Patch { text: patch.into() }).await.state, State::Ok);
+    assert_eq!(bench.run(&Action::Patch { text: patch.into(), cwd: None }).await.state, State::Ok);
 }
 
 #[cfg(target_os = "linux")]

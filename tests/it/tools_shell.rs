@@ -24,17 +24,25 @@ fn with_timeout(command: &str, timeout: u64) -> Action {
         command: command.into(),
         timeout: Some(timeout),
         background: false,
+        yield_after: None,
         cwd: None,
         about: None,
     }
 }
 
 fn background(command: &str) -> Action {
-    Action::Shell { command: command.into(), timeout: None, background: true, cwd: None, about: None }
+    Action::Shell {
+        command: command.into(),
+        timeout: None,
+        background: true,
+        yield_after: None,
+        cwd: None,
+        about: None,
+    }
 }
 
 fn job(op: JobOp, id: &str) -> Action {
-    Action::Job { op, id: id.into() }
+    Action::Job { op, id: id.into(), wait: None, input: None }
 }
 
 #[tokio::test]
@@ -66,6 +74,7 @@ async fn a_command_runs_where_it_is_asked_to() {
         command: "pwd".into(),
         timeout: None,
         background: false,
+        yield_after: None,
         cwd: Some(cwd.into()),
         about: None,
     };

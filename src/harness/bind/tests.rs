@@ -207,6 +207,7 @@ fn an_action_can_be_said_on_another_surface() {
         command: command.to_owned(),
         timeout: None,
         background: false,
+        yield_after: None,
         cwd: None,
         about: None,
     };
@@ -217,7 +218,7 @@ fn an_action_can_be_said_on_another_surface() {
             .map(|(o, n, all)| Edit { old: (*o).to_owned(), new: (*n).to_owned(), all: *all })
             .collect(),
     };
-    let read = |line, count| Action::Read { path: "a".to_owned(), line, count };
+    let read = |line, count| Action::Read { path: "a".to_owned(), line, count, image: false };
     let table = [
         (shell("ls"), "qwen-code", Some(json!(["run_shell_command", {"command": "ls"}]))),
         (shell("ls"), "mini-swe-agent", Some(json!(["bash", {"command": "ls"}]))),
@@ -226,6 +227,7 @@ fn an_action_can_be_said_on_another_surface() {
                 command: "x".to_owned(),
                 timeout: Some(1500),
                 background: false,
+                yield_after: None,
                 cwd: None,
                 about: None,
             },
@@ -237,6 +239,7 @@ fn an_action_can_be_said_on_another_surface() {
                 command: "x".to_owned(),
                 timeout: None,
                 background: true,
+                yield_after: None,
                 cwd: None,
                 about: None,
             },
@@ -248,6 +251,7 @@ fn an_action_can_be_said_on_another_surface() {
                 command: "x".to_owned(),
                 timeout: None,
                 background: false,
+                yield_after: None,
                 cwd: Some("/d".to_owned()),
                 about: None,
             },
@@ -309,11 +313,11 @@ fn an_action_can_be_said_on_another_surface() {
             Some(json!(["str_replace_editor", {"command": "undo_edit", "path": "a"}])),
         ),
         (
-            Action::Job { op: JobOp::Stop, id: "j".to_owned() },
+            Action::Job { op: JobOp::Stop, id: "j".to_owned(), wait: None, input: None },
             "qwen-code",
             Some(json!(["task_stop", {"task_id": "j"}])),
         ),
-        (Action::Job { op: JobOp::Output, id: "j".to_owned() }, "qwen-code", None),
+        (Action::Job { op: JobOp::Output, id: "j".to_owned(), wait: None, input: None }, "qwen-code", None),
         (
             Action::Todo {
                 items: vec![TodoItem { id: None, text: "t".to_owned(), status: TodoStatus::Completed }],
@@ -342,8 +346,8 @@ proptest::proptest! {
         harness in proptest::sample::select(vec!["minimal", "pi", "qwen-code", "swe-agent"]),
     ) {
         let action = match which {
-            0 => Action::Shell { command: text, timeout: None, background: false, cwd: None, about: None },
-            1 => Action::Read { path, line, count: line.and(count) },
+            0 => Action::Shell { command: text, timeout: None, background: false, yield_after: None, cwd: None, about: None },
+            1 => Action::Read { path, line, count: line.and(count), image: false },
             2 => Action::Write { path, text, mode: WriteMode::Create },
             3 => Action::Edit { path, edits: vec![Edit { old: text.clone(), new: text, all: false }] },
             _ => Action::Insert { path, line: 3, text },
