@@ -91,7 +91,7 @@ fn hash(value: &impl Hash) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{CallId, ItemId};
+    use crate::model::{CallId, ItemId, JobOp};
 
     fn call(action: Action) -> ToolCall {
         ToolCall {
@@ -168,5 +168,22 @@ mod tests {
         for n in 0..20 {
             assert_eq!(guard.note(&shell("date"), &Outcome::ok(n.to_string())), Advice::GoOn);
         }
+    }
+
+    #[test]
+    fn waiting_for_what_still_runs_is_no_repeat() {
+        let wait = |wait| call(Action::Job { op: JobOp::Output, id: "job1".into(), wait, input: None });
+        let quiet = |running| Outcome {
+            data: serde_json::json!({ "running": running }),
+            ..Outcome::ok("job1 (still running)")
+        };
+        let mut guard = Guard::default();
+        for _ in 0..20 {
+            assert_eq!(guard.note(&wait(Some(1000)), &quiet(true)), Advice::GoOn);
+        }
+        let asked: Vec<Advice> = (0..5).map(|_| guard.note(&wait(None), &quiet(true))).collect();
+        assert_eq!(asked.last(), Some(&Advice::Stop(5)), "a look that waits for nothing goes in circles");
+        let over: Vec<Advice> = (0..5).map(|_| guard.note(&wait(Some(1000)), &quiet(false))).collect();
+        assert_eq!(over.last(), Some(&Advice::Stop(5)));
     }
 }

@@ -144,8 +144,8 @@ pub async fn played_over(id: &str, wire: WireKind) -> Session {
 fn sealed(wire: WireKind) -> (Option<String>, Option<Value>) {
     match wire {
         WireKind::Chat => (Some("reasoning_content".to_owned()), None),
-        WireKind::Responses => (None, Some(json!("encrypted"))),
-        WireKind::Messages => (None, Some(json!("signature"))),
+        WireKind::Responses => (None, Some(json!({"summary": [], "encrypted_content": "sealed"}))),
+        WireKind::Messages => (None, Some(json!({"signature": "signed"}))),
     }
 }
 

@@ -1,6 +1,5 @@
 //! The exact request of every harness over every wire it allows.
 
-use tack::harness::Harness;
 use tack::model::NoteKind;
 use tack::wire::{self, provider::Quirks};
 

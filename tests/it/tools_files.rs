@@ -116,6 +116,11 @@ async fn g15_an_image_becomes_an_image() {
     for (path, mime) in [("b.gif", "image/gif"), ("c.webp", "image/webp"), ("d", "image/jpeg")] {
         assert_eq!(bench.run(&read(path)).await.images[0].mime, mime);
     }
+    let only = |path: &str| Action::Read { path: path.into(), line: None, count: None, image: true };
+    bench.put("text", "no image\n");
+    let none = bench.run(&only("text")).await;
+    assert_eq!((none.state, &none.data["error"], none.seen.len()), (State::Failed, &"no_image".into(), 0));
+    assert_eq!(bench.run(&only("a.png")).await.images.len(), 1);
     bench.put("huge.png", [png.to_vec(), vec![0; 6 << 20]].concat());
     assert_eq!(bench.run(&read("huge.png")).await.state, State::Failed);
 }

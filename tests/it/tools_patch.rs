@@ -89,3 +89,15 @@ async fn a_patch_that_the_disk_stops_says_what_was_applied() {
     assert_eq!(bench.bytes("a"), b"2\n");
     assert!(!bench.exists("small/b") && !bench.exists("c"));
 }
+
+#[tokio::test]
+async fn a_patch_of_another_folder_starts_there() {
+    let bench = Bench::new().file("sub/a", "1\n").file("a", "1\n");
+    let text = "*** Begin Patch\n*** Update File: a\n*** Move to: b\n@@\n-1\n+2\n*** End Patch\n".to_owned();
+    let outcome = bench.run(&Action::Patch { text, cwd: Some("sub".into()) }).await;
+    assert_eq!((outcome.state, outcome.text.as_str()), (State::Ok, "moved sub/a to sub/b"));
+    assert_eq!((bench.bytes("sub/b"), bench.bytes("a")), (b"2\n".to_vec(), b"1\n".to_vec()));
+    let text = "*** Begin Patch\n*** Delete File: a\n*** End Patch\n".to_owned();
+    let here = bench.cwd.to_string_lossy().into_owned();
+    assert_eq!(bench.run(&Action::Patch { text, cwd: Some(here) }).await.text, "deleted a");
+}

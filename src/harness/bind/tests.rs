@@ -326,6 +326,31 @@ fn an_action_can_be_said_on_another_surface() {
             Some(json!(["todo_write", {"todos": [{"content": "t", "status": "completed", "id": "1"}]}])),
         ),
         (Action::Unknown { name: "x".to_owned(), why: String::new() }, "minimal", None),
+        (shell("ls"), "native", Some(json!(["exec_command", {"cmd": "ls"}]))),
+        // Only an image is looked at there.
+        (read(None, None), "native", None),
+        (
+            Action::Read { path: "a".to_owned(), line: None, count: None, image: true },
+            "native",
+            Some(json!(["view_image", {"path": "a"}])),
+        ),
+        (
+            Action::Read { path: "a".to_owned(), line: None, count: None, image: true },
+            "pi",
+            Some(json!(["read", {"path": "a"}])),
+        ),
+        (
+            Action::Job { op: JobOp::Output, id: "job12".to_owned(), wait: Some(500), input: None },
+            "native",
+            Some(json!(["write_stdin", {"session_id": 12, "yield_time_ms": 500}])),
+        ),
+        (Action::Job { op: JobOp::Stop, id: "job12".to_owned(), wait: None, input: None }, "native", None),
+        (
+            Action::Patch { text: "p".to_owned(), cwd: None },
+            "native",
+            Some(json!(["apply_patch", {"input": "p"}])),
+        ),
+        (Action::Patch { text: "p".to_owned(), cwd: Some("/d".to_owned()) }, "native", None),
     ];
     for (action, harness, want) in table {
         let got =
@@ -343,7 +368,7 @@ proptest::proptest! {
         line in proptest::option::of(1u64..9999),
         count in proptest::option::of(1u64..500),
         which in 0usize..5,
-        harness in proptest::sample::select(vec!["minimal", "pi", "qwen-code", "swe-agent"]),
+        harness in proptest::sample::select(vec!["minimal", "pi", "qwen-code", "swe-agent", "native"]),
     ) {
         let action = match which {
             0 => Action::Shell { command: text, timeout: None, background: false, yield_after: None, cwd: None, about: None },
@@ -357,9 +382,70 @@ proptest::proptest! {
         if let Some((name, args)) = unbind(kit, &action) {
             let back = match bind(kit, &name, &Value::Object(args).to_string()) {
                 Action::Write { path, text, .. } => Action::Write { path, text, mode: WriteMode::Create },
+                Action::Shell { command, timeout, background, cwd, about, .. } => {
+                    Action::Shell { command, timeout, background, yield_after: None, cwd, about }
+                }
                 other => other,
             };
             proptest::prop_assert_eq!(back, action);
         }
     }
+}
+
+#[test]
+fn the_native_tools_are_read() {
+    let exec = |cmd: &str, wait: u64| Action::Shell {
+        command: cmd.to_owned(),
+        timeout: None,
+        background: false,
+        yield_after: Some(wait),
+        cwd: None,
+        about: None,
+    };
+    let job = |input: Option<&str>, wait| Action::Job {
+        op: JobOp::Output,
+        id: "job3".to_owned(),
+        wait: Some(wait),
+        input: input.map(str::to_owned),
+    };
+    let table = [
+        ("exec_command", r#"{"cmd": "ls"}"#, exec("ls", 10_000)),
+        (
+            "exec_command",
+            r#"{"cmd": "ls", "yield_time_ms": 1, "login": true, "shell": "zsh"}"#,
+            exec("ls", 250),
+        ),
+        (
+            "exec_command",
+            r#"{"cmd": "ls", "yield_time_ms": 99000, "tty": true, "new": 1}"#,
+            exec("ls", 30_000),
+        ),
+        ("functions.exec_command", r#"{"command": "ls"}"#, exec("ls", 10_000)),
+        ("write_stdin", r#"{"session_id": 3}"#, job(None, 10_000)),
+        (
+            "write_stdin",
+            r#"{"session_id": "3", "chars": "\u0003", "yield_time_ms": 500}"#,
+            job(Some("\u{3}"), 500),
+        ),
+        (
+            "exec_command",
+            r#"{"cmd": "apply_patch <<'EOF'\n*** Begin Patch\n*** End Patch\nEOF", "workdir": "/d"}"#,
+            Action::Patch { text: "*** Begin Patch\n*** End Patch".to_owned(), cwd: Some("/d".to_owned()) },
+        ),
+    ];
+    let loaded = loaded("native");
+    for (name, args, want) in table {
+        assert_eq!(bind(loaded.kit(&model(Class::F)), name, args), want, "{name} {args}");
+    }
+    let told: Vec<String> = [
+        ("read_file", r#"{"path": "a"}"#),
+        ("exec_command", r#"{"cmd": 'ls'}"#),
+        ("exec_command", r#"{"workdir": "/"}"#),
+        ("exec_command", r#"{"cmd": ["ls"]}"#),
+        ("write_stdin", r#"{"session_id": "main"}"#),
+    ]
+    .iter()
+    .map(|(name, args)| format!("{name} {args}\n  {}", why("native", name, args)))
+    .collect();
+    insta::assert_snapshot!(told.join("\n"));
 }
