@@ -23,6 +23,7 @@ mod harness_wire;
 mod kit;
 mod layers;
 #[cfg(target_os = "linux")]
+mod native;
 mod sandbox;
 #[cfg(target_os = "linux")]
 mod sandbox_process;
