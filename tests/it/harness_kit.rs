@@ -119,14 +119,14 @@ impl Session {
 
 /// The same small task in each harness's own words.
 pub async fn played(id: &str) -> Session {
-    played_over(id, WireKind::Chat).await
+    played_by(id, sample_model()).await
 }
 
-/// The same over a wire, with reasoning as that wire brings it.
-pub async fn played_over(id: &str, wire: WireKind) -> Session {
+/// The same by a model, with reasoning as its wire brings it.
+pub async fn played_by(id: &str, model: Model) -> Session {
     let harness = harness(id);
-    let mut session = Session::new();
-    session.model.wire = wire;
+    let wire = model.wire;
+    let mut session = Session { model, ..Session::new() };
     session.user("Make the greeting polite.");
     for mut parts in script(id) {
         for part in &mut parts {
