@@ -140,13 +140,12 @@ impl Jobs {
         };
         // It never was a job for anybody to ask for.
         lock(&self.all).remove(&started.id);
-        if report.captured.cut.is_none() {
+        let mut captured = report.captured;
+        if captured.cut.is_none() {
+            // All of it is shown, so nobody needs the file, whole or not.
             lock(&started.state).file.discard();
+            (captured.file, captured.trouble) = (None, None);
         }
-        let captured = Captured {
-            file: report.captured.file.filter(|_| report.captured.cut.is_some()),
-            ..report.captured
-        };
         let (pid, cwd, survivors) = (started.pid, started.cwd, report.survivors);
         shell::Ran { over, survivors, captured, pid, cwd, timeout: None }.outcome(ask.command, cx)
     }

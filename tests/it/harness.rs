@@ -160,6 +160,81 @@ async fn results_are_told_as_the_client_tells_them() {
 }
 
 #[tokio::test]
+async fn native_answers_have_their_shapes() {
+    let data = |text: &str, data| Outcome { data, ..Outcome::ok(text) };
+    let job = |running: bool, output: &str| json!({"job": "job7", "background": true, "running": running, "output": output, "pid": 42});
+    let cut = Cut {
+        head: "HEAD".into(),
+        tail: "TAIL".into(),
+        lines: 9,
+        bytes: 90_000,
+        left_out_bytes: 50_000,
+        ..Cut::default()
+    };
+    let cases = [
+        (
+            "exec_command",
+            json!({"cmd": "top", "tty": true}),
+            data("job7 runs in the background", job(true, "CPU")),
+        ),
+        ("write_stdin", json!({"session_id": 7}), data("job7 (still running)", job(true, ""))),
+        (
+            "write_stdin",
+            json!({"session_id": 7}),
+            Outcome { exit: Some(4), ..data("job7 (ended)", job(false, "bye\n")) },
+        ),
+        ("write_stdin", json!({"session_id": 7, "chars": "\u{3}"}), data("job7 was stopped", job(false, ""))),
+        (
+            "write_stdin",
+            json!({"session_id": 7}),
+            Outcome { cut: Some(cut), ..data("job7 (still running)", job(true, "HEAD…TAIL")) },
+        ),
+        ("write_stdin", json!({"session_id": 8}), Outcome::failed("there is no job `job8`; none is running")),
+        ("exec_command", json!({"cmd": ""}), Outcome::failed("the command is empty")),
+        (
+            "apply_patch",
+            json!({"input": "x"}),
+            Outcome::failed("nothing was changed: the patch names no file"),
+        ),
+        (
+            "apply_patch",
+            json!({"input": "x"}),
+            data(
+                "x",
+                json!({"files": [{"path": "a", "kind": "add"}, {"path": "b", "kind": "delete"}, {"path": "c", "kind": "move", "to": "d"}]}),
+            ),
+        ),
+        ("view_image", json!({"path": "a.txt"}), Outcome::failed("a.txt is no image")),
+        ("update_plan", json!({"plan": []}), Outcome::ok("task list")),
+    ];
+    let mut all = String::new();
+    for (name, args, outcome) in cases {
+        all.push_str(&format!("=== {name} {args}\n{}\n", told("native", name, args.clone(), outcome).await));
+    }
+    let ended = Saying::JobEnded { id: "job7", command: "make", exit: Some(2), tail: "No rule" };
+    all.push_str(&format!("=== a command that ended by itself\n{}\n", harness("native").say(&ended)));
+    insta::assert_snapshot!(all);
+}
+
+#[test]
+fn a_call_may_ask_for_less_output() {
+    let call = |args: &str| ToolCall {
+        id: tack::model::CallId("c".into()),
+        given: None,
+        name: "exec_command".into(),
+        args: args.into(),
+        action: Action::Submit { text: String::new() },
+        span: None,
+        recovered: false,
+    };
+    let bytes = |args: &str| harness("native").limits(&call(args), &sample_model()).bytes;
+    assert_eq!(bytes(r#"{"cmd": "ls"}"#), 40_000);
+    assert_eq!(bytes(r#"{"cmd": "ls", "max_output_tokens": 100}"#), 400);
+    assert_eq!(bytes(r#"{"cmd": "ls", "max_output_tokens": 1e9}"#), 50 * 1024);
+    assert_eq!(bytes(r#"{"cmd": "ls", "max_output_tokens": 0}"#), 40_000);
+}
+
+#[tokio::test]
 async fn qwen_answers_have_their_shapes() {
     let data = |text: &str, data| Outcome { data, ..Outcome::ok(text) };
     let cases = [

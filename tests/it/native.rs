@@ -78,3 +78,13 @@ fn what_still_runs_at_the_end_is_ended() {
     tack.run(["exec", "--harness", "native", "-s", "danger-full-access", "serve"]).code(0);
     assert!(!alive(tack.read("pid").trim().parse().unwrap()));
 }
+
+#[test]
+fn the_request_that_is_shown_is_of_one_wire() {
+    let ran = Tack::bare().run(["harness", "show", "native", "--json"]).code(0);
+    let body: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert!(body["tools"].to_string().contains("apply_patch"));
+    let responses = body.get("input").is_some();
+    assert_eq!(body.get("parallel_tool_calls").is_some(), responses);
+    assert_eq!(body.get("messages").is_none(), responses);
+}
