@@ -91,7 +91,8 @@ const SCHEMA: &[&str] =
     &["response_format", "json_schema", "text.format", "output_config.format", "structured output"];
 
 /// Names of the field that reasoning goes back in: a server that complains of it refuses it,
-const THINKING: &[&str] = &["reasoning_content", "`reasoning`", "'reasoning'", "\"reasoning\"", "thinking"];
+const THINKING: &[&str] =
+    &["reasoning_content", "`reasoning`", "'reasoning'", "\"reasoning\"", "thinking", "encrypted content"];
 /// unless it complains that it is not there.
 const MISSING: &[&str] = &["missing", "required", "must be passed", "must be provided", "must include"];
 
@@ -143,7 +144,7 @@ pub fn from_stream(at: &Place, message: String, kind: Option<String>, partial: S
     let said = Said { message, kind, window: None };
     let status = said.kind.as_deref().and_then(|kind| kind.parse().ok());
     let known = match said.kind.as_deref().unwrap_or_default() {
-        "invalid_request_error" | "BadRequestError" => 400,
+        "invalid_request_error" | "BadRequestError" | "invalid_prompt" => 400,
         "authentication_error" => 401,
         "rate_limit_exceeded" | "rate_limit_error" => 429,
         _ => 500,
