@@ -62,6 +62,13 @@ pub fn headers(provider: &Provider) -> Result<HeaderMap, Failure> {
     Ok(headers)
 }
 
+/// What the API wants on every request, unless the user set it.
+pub fn add(headers: &mut HeaderMap, wanted: &[(&'static str, &'static str)]) {
+    for (name, text) in wanted {
+        headers.entry(*name).or_insert(HeaderValue::from_static(text));
+    }
+}
+
 fn value(text: &str, source: &str) -> Result<HeaderValue, Failure> {
     let mut value = HeaderValue::from_str(text).map_err(|_| {
         Failure::Setup(format!("{source} holds characters that cannot be sent, such as a line break"))
