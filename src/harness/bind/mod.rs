@@ -48,10 +48,17 @@ pub(super) fn bind(kit: &Kit, name: &str, args: &str) -> Action {
 
 pub(super) fn try_bind(kit: &Kit, name: &str, args: &str) -> Result<Action, Fault> {
     let (_, tool) = resolve(kit, name).ok_or(Fault::UnknownTool)?;
-    let args = mend::object(args).map_err(|flaw| match flaw {
+    let mut args = mend::object(args).map_err(|flaw| match flaw {
         Flaw::CutOff => Fault::CutOff,
         Flaw::Bad(problem) => Fault::BadJson(problem),
     })?;
+    // A wire with free-form calls does not know the parameter's name, and models make one up.
+    if let Some(field) = &tool.free
+        && args.len() == 1
+        && !args.contains_key(field)
+    {
+        args = args.into_iter().map(|(_, text)| (field.clone(), text)).collect();
+    }
     let action = fill(tool, &args)?;
     Ok(match &tool.patch_word {
         Some(word) => heredoc::as_patch(word, action),

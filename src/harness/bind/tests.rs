@@ -427,6 +427,7 @@ fn the_native_tools_are_read() {
             r#"{"session_id": "3", "chars": "\u0003", "yield_time_ms": 500}"#,
             job(Some("\u{3}"), 500),
         ),
+        ("apply_patch", r#"{"patch": "p"}"#, Action::Patch { text: "p".to_owned(), cwd: None }),
         (
             "exec_command",
             r#"{"cmd": "apply_patch <<'EOF'\n*** Begin Patch\n*** End Patch\nEOF", "workdir": "/d"}"#,
