@@ -434,13 +434,3 @@ async fn a_provider_that_cannot_be_used_says_so_before_anything_is_sent() {
     let run = ask(Provider { ca_file, ..provider("https://127.0.0.1:9") }).await;
     assert!(run.error().contains("/nowhere/ca.pem"), "{}", run.error());
 }
-
-#[tokio::test]
-async fn a_wire_that_is_not_built_is_a_sentence() {
-    let server = Server::start(vec![]);
-    let client = HttpClient::new(provider(server.url())).unwrap();
-    let model = Model { wire: WireKind::Responses, ..model() };
-    let answer = client.ask(&model, &prompt(), &mut |_| {}, &CancellationToken::new()).await;
-    assert!(answer.unwrap_err().to_string().contains("wire_api = \"chat\""));
-    assert!(server.requests().is_empty());
-}
