@@ -9,7 +9,7 @@ use serde_json::json;
 use super::guard::{self, Advice};
 use super::{Agent, End, Event};
 use crate::harness::{Rules, Saying, Submitted};
-use crate::model::{Body, NoteKind, Outcome, Part, Reply, ToolCall, ToolResult};
+use crate::model::{Action, Body, NoteKind, Outcome, Part, Reply, ToolCall, ToolResult};
 use crate::sandbox::{Mode, Tier};
 use crate::store::unanswered;
 use crate::tools::ToolCx;
@@ -36,7 +36,8 @@ impl Agent {
                 break;
             }
             for call in group {
-                self.out.send(Event::CallStarted(call.clone())).await;
+                let makes_file = self.makes_file(&call.action);
+                self.out.send(Event::CallStarted { call: call.clone(), makes_file }).await;
             }
             let outcomes = join_all(group.iter().map(|call| self.run_one(call, &rules, &spill))).await;
             for (call, outcome) in group.iter().zip(outcomes) {
@@ -49,6 +50,11 @@ impl Agent {
             end = Some(self.stopped().await);
         }
         Ok(end)
+    }
+
+    fn makes_file(&self, action: &Action) -> bool {
+        let (Action::Write { path, .. } | Action::Edit { path, .. }) = action else { return false };
+        !self.policy.cwd.join(path).exists()
     }
 
     async fn run_one(&self, call: &ToolCall, rules: &Rules, spill: &Path) -> Outcome {

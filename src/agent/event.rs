@@ -43,7 +43,11 @@ pub enum Event {
     /// Waiting for something that takes long.
     Waiting(String),
     /// A call is about to run.
-    CallStarted(ToolCall),
+    CallStarted {
+        call: ToolCall,
+        /// The file it will write is not there yet.
+        makes_file: bool,
+    },
     /// An item was added to the session. A `Result` ends the call of that id.
     Item(Box<Item>),
     /// Always last in a turn.

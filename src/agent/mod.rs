@@ -4,6 +4,7 @@
 //! and may pull the [`Stopper`]; nothing else goes in or out. The loop is in `turn` and reads from
 //! top to bottom; this module holds what it works on.
 
+mod answer;
 mod calls;
 mod compact;
 mod event;
@@ -26,6 +27,7 @@ use crate::store::{BlobStore, Loaded, Session};
 use crate::tools::{self, KeepBlob, Toolbox};
 use crate::wire::Client;
 
+pub use answer::{Holds, Schema};
 pub use event::{End, Event, Outbox, events};
 pub use stop::{Stopper, Why};
 
@@ -48,6 +50,8 @@ pub struct Setup {
     pub bounds: Bounds,
     /// Nobody is there to answer questions.
     pub unattended: bool,
+    /// What the server does about a schema for the last message.
+    pub holds: Holds,
     pub stopper: Stopper,
 }
 
@@ -74,6 +78,9 @@ pub struct Agent {
     config_dir: Option<PathBuf>,
     bounds: Bounds,
     unattended: bool,
+    holds: Holds,
+    /// The form this turn's last message has to have.
+    form: Option<answer::Form>,
     stopper: Stopper,
 
     out: Outbox,
@@ -109,6 +116,7 @@ impl Agent {
         let given = items.iter().flat_map(given_ids).collect();
         let toolbox = Toolbox::default();
         toolbox.restore(items.iter().flat_map(seen));
+        let drop_images = items.iter().any(|item| is_blind(item, &setup.model));
         Self {
             cost: setup.model.prices.map(|_| 0.0),
             model: setup.model,
@@ -122,6 +130,8 @@ impl Agent {
             config_dir: setup.config_dir,
             bounds: setup.bounds,
             unattended: setup.unattended,
+            holds: setup.holds,
+            form: None,
             stopper: setup.stopper,
             out,
             scene: Scene::default(),
@@ -131,7 +141,7 @@ impl Agent {
             usage: total(&items),
             newest: items.iter().map(|item| item.id).max().unwrap_or(ItemId(0)),
             items,
-            drop_images: false,
+            drop_images,
             drop_thinking: false,
             told_unrecorded: false,
             told_reduced: false,
@@ -240,6 +250,12 @@ fn seen(item: &Item) -> &[Seen] {
     }
 }
 
+/// Whether an earlier run of this session learnt that this model takes no images.
+fn is_blind(item: &Item, now: &Model) -> bool {
+    let Body::Mark(Mark::Blind { provider, model }) = &item.body else { return false };
+    *provider == now.provider && *model == now.name
+}
+
 fn given_ids(item: &Item) -> Vec<String> {
     let Body::Assistant(reply) = &item.body else { return Vec::new() };
     let given = |part: &Part| match part {
@@ -249,11 +265,13 @@ fn given_ids(item: &Item) -> Vec<String> {
     reply.parts.iter().filter_map(given).collect()
 }
 
-/// Tokens of every reply so far.
+/// Tokens so far: what the last turn that completed says, summaries and all, and the replies since.
 fn total(items: &[Item]) -> Usage {
     let mut usage = Usage::default();
     for item in items {
-        if let Body::Assistant(reply) = &item.body {
+        if let Body::Mark(Mark::Completed { usage: total }) = &item.body {
+            usage = *total;
+        } else if let Body::Assistant(reply) = &item.body {
             usage += reply.usage;
         }
     }

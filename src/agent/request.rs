@@ -1,7 +1,7 @@
 //! One model request: prompt out, reply in, and what to do when there is none.
 
 use super::{Agent, End, Event};
-use crate::model::{Action, Body, CallId, Origin, Part, Reply, Stop, ToolCall, Usage};
+use crate::model::{Action, Body, CallId, Mark, Origin, Part, Reply, Stop, ToolCall, Usage};
 use crate::wire::prompt::Piece;
 use crate::wire::{Answer, AnswerPart, Failure, Progress};
 
@@ -10,7 +10,7 @@ impl Agent {
     pub(super) async fn ask(&mut self) -> anyhow::Result<Result<Reply, End>> {
         let mut compacted = false;
         loop {
-            let (answer, heard) = self.request().await?;
+            let (answer, heard, shaped) = self.request().await?;
             let failure = match answer {
                 Ok(answer) => return Ok(Ok(self.reply(answer))),
                 Err(failure) => failure,
@@ -19,6 +19,8 @@ impl Agent {
                 Failure::Cancelled => return Ok(Err(self.interrupted_reply(heard).await)),
                 Failure::NoImages(message) if !self.drop_images && self.has_images() => {
                     self.drop_images = true;
+                    let (provider, model) = (self.model.provider.clone(), self.model.name.clone());
+                    self.push(Body::Mark(Mark::Blind { provider, model })).await;
                     self.out
                         .send(Event::Warning(format!("{message}; images are left out of what is sent")))
                         .await;
@@ -29,6 +31,7 @@ impl Agent {
                         .send(Event::Warning(format!("{message}; reasoning is left out of what is sent")))
                         .await;
                 }
+                Failure::NoSchema(message) if shaped => self.drop_schema(&message).await,
                 Failure::TooLong { message, window } => {
                     if let Some(window) = window {
                         self.model.window = Some(window);
@@ -61,10 +64,12 @@ impl Agent {
         }
     }
 
-    /// Sends one request and passes on what is heard meanwhile. Also gives the text heard.
-    async fn request(&mut self) -> anyhow::Result<(Result<Answer, Failure>, String)> {
+    /// Sends one request and passes on what is heard meanwhile. Also gives the text heard, and
+    /// whether a schema went along.
+    async fn request(&mut self) -> anyhow::Result<(Result<Answer, Failure>, String, bool)> {
         let mut prompt = self.harness.prompt(&self.view()).await?;
         prompt.session = Some(self.session.id().to_string());
+        let shaped = self.shape(&mut prompt);
         if self.drop_thinking {
             for message in &mut prompt.messages {
                 message.pieces.retain(|piece| !matches!(piece, Piece::Thinking { .. }));
@@ -91,7 +96,7 @@ impl Agent {
         if let Ok(answer) = &answer {
             self.count(answer.usage);
         }
-        Ok((answer, heard))
+        Ok((answer, heard, shaped))
     }
 
     pub(super) fn count(&mut self, usage: Usage) {

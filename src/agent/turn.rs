@@ -3,17 +3,18 @@
 use tokio::task::JoinHandle;
 
 use super::calls::Missed;
-use super::{Agent, End, Event, Why};
+use super::{Agent, End, Event, Schema, Why};
 use crate::harness::{Saying, Verdict};
-use crate::model::{Body, Mark, Note, NoteKind, Said, Stop};
+use crate::model::{Body, Mark, Note, NoteKind, Part, Reply, Said, Stop};
 
 /// Steps before the end at which the model is told.
 const LAST_STEPS: u32 = 3;
 
 impl Agent {
-    /// Runs one prompt to its end. Whatever happens, the history it leaves is valid.
-    pub async fn turn(&mut self, said: Said) -> End {
-        let end = match self.run(said).await {
+    /// Runs one prompt to its end; its last message has to fit `schema`. Whatever happens, the
+    /// history it leaves is valid.
+    pub async fn turn(&mut self, said: Said, schema: Option<Schema>) -> End {
+        let end = match self.run(said, schema).await {
             Ok(end) => end,
             Err(error) => self.fail(format!("{error:#}")).await,
         };
@@ -28,11 +29,12 @@ impl Agent {
         end
     }
 
-    async fn run(&mut self, said: Said) -> anyhow::Result<End> {
+    async fn run(&mut self, said: Said, schema: Option<Schema>) -> anyhow::Result<End> {
         self.turn += 1;
         self.guard = super::Guard::default();
         self.out.send(Event::TurnStarted).await;
         self.push(Body::User(said)).await;
+        self.begin_form(schema).await;
         // The prompt has to be on disk before anything is done about it, not before it is asked.
         let mut settling = Some(self.settling());
         let rules = self.harness.rules(&self.model);
@@ -52,39 +54,65 @@ impl Agent {
                 Err(end) => return Ok(end),
             };
             steps += 1;
-            let verdict = self.harness.interpret(&mut reply, &self.view()).await?;
+            let verdict = self.understand(&mut reply).await?;
             self.push(Body::Assistant(reply.clone())).await;
             if let Some(settling) = settling.take() {
                 self.settled(settling).await;
             }
-            match verdict {
+            let end = match verdict {
                 Verdict::Calls => {
                     corrections = 0;
-                    if let Some(end) = self.run_calls(&reply).await? {
-                        return Ok(end);
-                    }
+                    self.run_calls(&reply).await?
                 }
                 Verdict::Retry(correction) => {
-                    self.answer_open_calls(Missed::NeverRan).await?;
                     corrections += 1;
-                    if corrections > rules.retries {
-                        let times = match corrections {
-                            1 => "once".to_owned(),
-                            times => format!("{times} times in a row"),
-                        };
-                        return Ok(self.fail(self.unreadable(&times)).await);
-                    }
-                    self.note(NoteKind::Correction, correction).await;
+                    self.correct(correction, corrections, rules.retries).await?
                 }
-                Verdict::Done => {
-                    let said = reply.said();
-                    if said.is_empty() && reply.stop == Stop::Refused {
-                        return Ok(self.fail("the model refused to answer".to_owned()).await);
-                    }
-                    return Ok(End::Completed { message: Some(said).filter(|said| !said.is_empty()) });
-                }
+                Verdict::Done => Some(self.done(&reply).await),
+            };
+            let Some(end) = end else { continue };
+            if let Some(end) = self.held_to_form(end).await {
+                return Ok(end);
             }
         }
+    }
+
+    /// What the harness makes of a reply. Words that fit the wanted form are the last ones, whatever
+    /// a dialect would make of them; and where only they are wanted, no words are a call.
+    async fn understand(&self, reply: &mut Reply) -> anyhow::Result<Verdict> {
+        let calls = reply.parts.iter().any(|part| matches!(part, Part::Call(_)));
+        if self.only_words() && !calls {
+            self.fits(reply);
+            return Ok(Verdict::Done);
+        }
+        let verdict = self.harness.interpret(reply, &self.view()).await?;
+        match verdict {
+            Verdict::Retry(_) | Verdict::Done if !calls && self.fits(reply) => Ok(Verdict::Done),
+            verdict => Ok(verdict),
+        }
+    }
+
+    /// The model has nothing more to do.
+    async fn done(&mut self, reply: &Reply) -> End {
+        let said = reply.said();
+        if said.is_empty() && reply.stop == Stop::Refused {
+            return self.fail("the model refused to answer".to_owned()).await;
+        }
+        End::Completed { message: Some(said).filter(|said| !said.is_empty()) }
+    }
+
+    /// Tells the model that its reply could not be read, `most` times in a row.
+    async fn correct(&mut self, correction: String, times: u32, most: u32) -> anyhow::Result<Option<End>> {
+        self.answer_open_calls(Missed::NeverRan).await?;
+        if times > most {
+            let times = match times {
+                1 => "once".to_owned(),
+                times => format!("{times} times in a row"),
+            };
+            return Ok(Some(self.fail(self.unreadable(&times)).await));
+        }
+        self.note(NoteKind::Correction, correction).await;
+        Ok(None)
     }
 
     fn unreadable(&self, times: &str) -> String {

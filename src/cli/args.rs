@@ -87,7 +87,8 @@ pub(super) struct ExecFlags {
     /// Colour of the progress on stderr
     #[arg(long, value_enum, value_name = "WHEN")]
     pub(super) color: Option<Color>,
-    #[arg(long, hide = true, value_name = "FILE")]
+    /// JSON Schema that the last message has to fit
+    #[arg(long, value_name = "FILE")]
     pub(super) output_schema: Option<PathBuf>,
     // Accepted because programs that embed Codex send them.
     #[arg(long, hide = true)]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::args::{ExecFlags, SessionFlags};
 use super::error::CliError;
-use super::exec::{output, run_ready};
+use super::exec::{Turn, output, run_ready};
 use super::setup::{self, DEMO, Which};
 use crate::agent::Stopper;
 use crate::model::Said;
@@ -53,7 +53,7 @@ pub(super) fn run(args: Args, outer: SessionFlags, exec: ExecFlags) -> Result<i3
     };
     let ready = setup::base(&flags)?.ready(&flags, &Which::New, Stopper::default())?;
     let said = Said { text: PROMPT.to_owned(), images: Vec::new() };
-    let code = run_ready(ready, said, flags.timeout, &output(&exec))?;
+    let code = run_ready(ready, Turn { said, schema: None, timeout: flags.timeout }, &output(&exec))?;
     if code == 0 {
         let _ = writeln!(
             stderr,

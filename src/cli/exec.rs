@@ -9,7 +9,7 @@ use clap::Subcommand;
 use super::args::{Color, ExecFlags, JsonDetail, SessionFlags};
 use super::error::CliError;
 use super::setup::{self, Ready, Which};
-use crate::agent::{Agent, Stopper, Why, events};
+use crate::agent::{Agent, Schema, Stopper, Why, events};
 use crate::exec::{self, Format, Output, stdin};
 use crate::model::{Image, Said};
 
@@ -61,11 +61,26 @@ struct ResumeArgs {
     exec: ExecFlags,
 }
 
+/// What the command line asks for.
+pub(super) struct Parsed {
+    pub(super) which: Which,
+    pub(super) prompt: Option<String>,
+    pub(super) session: SessionFlags,
+    pub(super) exec: ExecFlags,
+}
+
 pub(super) fn run(args: Args, session: SessionFlags, exec: ExecFlags) -> Result<i32, CliError> {
+    let Parsed { which, prompt, session, exec } = parsed(args, session, exec)?;
+    start(prompt.as_deref(), &session, &exec, &which)
+}
+
+/// Puts together the flags that stand before and after each word.
+pub(super) fn parsed(args: Args, session: SessionFlags, exec: ExecFlags) -> Result<Parsed, CliError> {
     let session = session.merge(args.session);
     let exec = exec.merge(args.exec);
     let Some(ExecCommand::Resume(resume)) = args.command else {
-        return run_prompt(args.prompt.as_deref(), &session, &exec);
+        let which = new_session(&exec);
+        return Ok(Parsed { which, prompt: args.prompt, session, exec });
     };
     let session = session.merge(resume.session);
     let exec = exec.merge(resume.exec);
@@ -78,7 +93,11 @@ pub(super) fn run(args: Args, session: SessionFlags, exec: ExecFlags) -> Result<
                 .hint("tack sessions list shows them"));
         }
     };
-    start(prompt.as_deref(), &session, &exec, &which)
+    Ok(Parsed { which, prompt, session, exec })
+}
+
+fn new_session(exec: &ExecFlags) -> Which {
+    if exec.ephemeral { Which::Ephemeral } else { Which::New }
 }
 
 /// A new session for this prompt.
@@ -87,8 +106,7 @@ pub(super) fn run_prompt(
     session: &SessionFlags,
     exec: &ExecFlags,
 ) -> Result<i32, CliError> {
-    let which = if exec.ephemeral { Which::Ephemeral } else { Which::New };
-    start(prompt, session, exec, &which)
+    start(prompt, session, exec, &new_session(exec))
 }
 
 fn start(
@@ -97,18 +115,48 @@ fn start(
     exec: &ExecFlags,
     which: &Which,
 ) -> Result<i32, CliError> {
-    if exec.output_schema.is_some() {
-        return Err(CliError::usage("--output-schema is not built yet"));
-    }
+    let on_stdin = matches!(prompt, None | Some("-")) && !flags.no_stdin;
+    let (schema, ready) = prepare(flags, exec, which).inspect_err(|_| {
+        if on_stdin {
+            stdin::drain();
+        }
+    })?;
+    let text = read_prompt(prompt, flags)?;
+    let images = images(&flags.image, &ready)?;
+    let turn = Turn { said: Said { text, images }, schema, timeout: flags.timeout };
+    run_ready(ready, turn, &output(exec))
+}
+
+/// Settings come first: who has none should not have to type a prompt to learn it.
+fn prepare(
+    flags: &SessionFlags,
+    exec: &ExecFlags,
+    which: &Which,
+) -> Result<(Option<Schema>, Ready), CliError> {
+    let schema = exec.output_schema.as_deref().map(schema).transpose()?;
     if let Some(path) = &exec.output_last_message {
         writable(path)?;
     }
-    let stopper = Stopper::default();
-    // Settings first: who has none should not have to type a prompt to learn it.
-    let ready = setup::base(flags)?.ready(flags, which, stopper)?;
-    let text = read_prompt(prompt, flags)?;
-    let images = images(&flags.image, &ready)?;
-    run_ready(ready, Said { text, images }, flags.timeout, &output(exec))
+    Ok((schema, setup::base(flags)?.ready(flags, which, Stopper::default())?))
+}
+
+/// Largest schema that is read, in bytes.
+const SCHEMA_BYTES: u64 = 1 << 20;
+
+fn schema(path: &Path) -> Result<Schema, CliError> {
+    let trouble = |what: String| {
+        CliError::usage(format!("the output schema {} {what}", path.display()))
+            .hint("--output-schema names a file with one JSON Schema")
+    };
+    let about = path.metadata().map_err(|error| trouble(format!("cannot be read: {error}")))?;
+    if !about.is_file() {
+        return Err(trouble("is no file".to_owned()));
+    }
+    if about.len() > SCHEMA_BYTES {
+        return Err(trouble(format!("is larger than {} MB", SCHEMA_BYTES >> 20)));
+    }
+    let text = std::fs::read_to_string(path).map_err(|error| trouble(format!("cannot be read: {error}")))?;
+    Schema::parse(text.trim_start_matches('\u{feff}')).map_err(trouble)
 }
 
 /// Says before the work, not after it, that there is no place for the last message.
@@ -156,13 +204,18 @@ pub(super) fn output(exec: &ExecFlags) -> Output {
     Output { format, last_message: exec.output_last_message.clone(), color }
 }
 
+/// What one run does.
+pub(super) struct Turn {
+    pub(super) said: Said,
+    /// What the last message has to fit.
+    pub(super) schema: Option<Schema>,
+    /// Seconds it may take.
+    pub(super) timeout: Option<u64>,
+}
+
 /// Runs one turn with its frontend, watches for signals, and gives the exit code.
-pub(super) fn run_ready(
-    ready: Ready,
-    said: Said,
-    timeout: Option<u64>,
-    output: &Output,
-) -> Result<i32, CliError> {
+pub(super) fn run_ready(ready: Ready, turn: Turn, output: &Output) -> Result<i32, CliError> {
+    let Turn { said, schema, timeout } = turn;
     let Ready { setup, warnings, _scratch } = ready;
     let stopper = setup.stopper.clone();
     let (out, heard) = events(stopper.token().clone());
@@ -199,7 +252,7 @@ pub(super) fn run_ready(
         let work = async {
             let opened = agent.open(warnings).await;
             if opened.is_ok() {
-                agent.turn(said).await;
+                agent.turn(said, schema).await;
             }
             agent.close().await;
             opened

@@ -10,6 +10,8 @@ mod harness;
 mod sandbox;
 mod sessions;
 mod setup;
+#[cfg(test)]
+mod tests;
 
 use std::ffi::OsString;
 

@@ -166,7 +166,7 @@ fn show_item(out: &mut impl Write, item: &Item) -> std::io::Result<()> {
         Body::Mark(Mark::Interrupted) => writeln!(out, "\n(interrupted)"),
         Body::Mark(Mark::Failed { message }) => writeln!(out, "\n(failed: {})", harmless(message)),
         Body::Mark(Mark::Limit { message }) => writeln!(out, "\n(stopped: {})", harmless(message)),
-        Body::Mark(Mark::Completed { .. }) | Body::Scene(_) => Ok(()),
+        Body::Mark(Mark::Completed { .. } | Mark::Blind { .. }) | Body::Scene(_) => Ok(()),
     }
 }
 

@@ -10,7 +10,7 @@ use sha2::Digest;
 
 use super::args::{Approval, SessionFlags, SessionMode};
 use super::error::CliError;
-use crate::agent::{Bounds, Setup, Stopper, scene};
+use crate::agent::{Bounds, Holds, Setup, Stopper, scene};
 use crate::config::{self, Config, Dirs, Env, Inputs, Launcher, Override, Strictness};
 use crate::harness::{Harness, Library};
 use crate::model::{Class, Model, SessionId, Thinking};
@@ -327,6 +327,12 @@ impl Base {
         }
         let (mut model, provider) = self.model()?;
         let harness = self.harness(&model)?;
+        let holds = match &provider {
+            Some(provider) if provider.quirks.schema => Holds::BesideTools,
+            // llama.cpp, Ollama, LM Studio and vLLM all do.
+            Some(provider) if provider.local => Holds::Alone,
+            Some(_) | None => Holds::Nothing,
+        };
         let client: Arc<dyn Client> = match provider {
             Some(provider) => {
                 Arc::new(HttpClient::new(provider).map_err(|failure| CliError::usage(failure.to_string()))?)
@@ -365,6 +371,7 @@ impl Base {
                 compact_at: self.config.model_auto_compact_token_limit,
             },
             unattended: true,
+            holds,
             stopper,
         };
         Ok(Ready { setup, warnings, _scratch: scratch })

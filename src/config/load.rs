@@ -58,8 +58,7 @@ impl Override {
         };
         let (key, value) =
             text.split_once('=').ok_or_else(|| wrong("there is no = between key and value"))?;
-        let path = toml_edit::Key::parse(key.trim()).map_err(|_| wrong("the key is no dotted TOML key"))?;
-        let path = path.iter().map(|key| key.get().to_owned()).collect();
+        let path = path(key.trim()).ok_or_else(|| wrong("the key is no dotted TOML key"))?;
         let value = value.trim();
         let parsed = toml::from_str::<Table>(&format!("value = {value}"));
         // More than one key means that the value went on in a second line.
@@ -80,6 +79,17 @@ impl Override {
             _ => Table::new(),
         }
     }
+}
+
+/// The parts of a dotted key. Programs that embed Codex join them by dots without quoting, so
+/// what is no TOML key is taken as it stands between the dots.
+fn path(key: &str) -> Option<Vec<String>> {
+    if let Ok(parts) = toml_edit::Key::parse(key) {
+        return Some(parts.iter().map(|key| key.get().to_owned()).collect());
+    }
+    let parts: Vec<String> = key.split('.').map(|part| part.trim().to_owned()).collect();
+    let odd = |c: char| c.is_whitespace() || matches!(c, '"' | '\'');
+    parts.iter().all(|part| !part.is_empty() && !part.contains(odd)).then_some(parts)
 }
 
 /// A source's settings: only known keys, each of its type.

@@ -5,15 +5,14 @@
 
 use std::collections::HashMap;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::Frontend;
+use super::{Frontend, item};
 use crate::agent::{End, Event};
 use crate::model::{
-    Action, Body, CallId, Item, Outcome, Part, Reply, State, TodoItem, TodoStatus, ToolCall, ToolResult,
-    Usage,
+    Action, Body, CallId, Item, Part, Reply, TodoItem, TodoStatus, ToolCall, ToolResult, Usage,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,8 +26,10 @@ pub(super) struct Json<W> {
     detail: Detail,
     /// Number of the next item.
     next: usize,
-    /// Calls that began: their item number and what they do.
-    open: HashMap<CallId, (Option<usize>, ToolCall)>,
+    /// Calls that began: their item's number and content, and what they do.
+    open: HashMap<CallId, (Option<(usize, Value)>, ToolCall)>,
+    /// The last message that was written.
+    said: Option<String>,
     /// The task list's item number and last state.
     todo: Option<(usize, Value)>,
     /// A closing event was written.
@@ -39,7 +40,16 @@ pub(super) struct Json<W> {
 
 impl<W: Write> Json<W> {
     pub(super) fn new(out: W, detail: Detail) -> Self {
-        Self { out, detail, next: 0, open: HashMap::new(), todo: None, closed: false, cwd: PathBuf::new() }
+        Self {
+            out,
+            detail,
+            next: 0,
+            open: HashMap::new(),
+            said: None,
+            todo: None,
+            closed: false,
+            cwd: PathBuf::new(),
+        }
     }
 
     fn line(&mut self, value: &Value) -> std::io::Result<()> {
@@ -86,22 +96,28 @@ impl<W: Write> Json<W> {
             self.single(json!({ "type": "reasoning", "text": thoughts.join("\n") }))?;
         }
         let said = reply.said();
-        if !said.is_empty() {
-            self.single(json!({ "type": "agent_message", "text": said }))?;
+        match said.is_empty() {
+            true => Ok(()),
+            false => self.message(said),
         }
+    }
+
+    fn message(&mut self, text: String) -> std::io::Result<()> {
+        self.single(json!({ "type": "agent_message", "text": text }))?;
+        self.said = Some(text);
         Ok(())
     }
 
-    fn call_started(&mut self, call: &ToolCall) -> std::io::Result<()> {
-        let number = match started(call) {
+    fn call_started(&mut self, call: &ToolCall, makes_file: bool) -> std::io::Result<()> {
+        let begun = match item::started(call, makes_file, &self.cwd) {
             Some(item) => {
                 let number = self.number();
-                self.item("started", number, item)?;
-                Some(number)
+                self.item("started", number, item.clone())?;
+                Some((number, item))
             }
             None => None,
         };
-        self.open.insert(call.id.clone(), (number, call.clone()));
+        self.open.insert(call.id.clone(), (begun, call.clone()));
         self.full(&json!({
             "type": "tack.call", "call": call.id, "tool": call.name, "title": call.action.title(),
         }))
@@ -109,9 +125,9 @@ impl<W: Write> Json<W> {
 
     fn result(&mut self, result: &ToolResult) -> std::io::Result<()> {
         // A call that was answered without being run has no item: it never began.
-        let Some((number, call)) = self.open.remove(&result.call) else { return Ok(()) };
-        if let Some(number) = number {
-            self.item("completed", number, ended(&call, &result.outcome, &self.cwd))?;
+        let Some((begun, call)) = self.open.remove(&result.call) else { return Ok(()) };
+        if let Some((number, begun)) = begun {
+            self.item("completed", number, item::ended(&call, &begun, &result.outcome, &self.cwd))?;
         }
         if let Action::Todo { items } = &call.action {
             self.todo(items)?;
@@ -151,6 +167,12 @@ impl<W: Write> Json<W> {
 
     fn turn_ended(&mut self, end: &End, usage: &Usage, cost: Option<f64>) -> std::io::Result<()> {
         self.closed = true;
+        // Work may be handed in by a call; whoever listens takes the last message for the answer.
+        if let End::Completed { message: Some(message) } = end
+            && self.said.as_ref() != Some(message)
+        {
+            self.message(message.clone())?;
+        }
         if let Some((number, state)) = self.todo.take() {
             self.item("completed", number, state)?;
         }
@@ -165,11 +187,10 @@ impl<W: Write> Json<W> {
                 }
                 self.line(&line)
             }
-            End::Failed { message } => {
+            End::Failed { message } | End::Limit { message } => {
                 self.line(&json!({ "type": "error", "message": message }))?;
                 self.failed(message)
             }
-            End::Limit { message } => self.failed(message),
             End::Interrupted => self.failed("interrupted"),
         }
     }
@@ -201,7 +222,7 @@ impl<W: Write> Frontend for Json<W> {
                 self.line(&json!({ "type": "error", "message": message }))
             }
             Event::Waiting(what) => self.full(&json!({ "type": "tack.waiting", "message": what })),
-            Event::CallStarted(call) => self.call_started(call),
+            Event::CallStarted { call, makes_file } => self.call_started(call, *makes_file),
             Event::Item(item) => self.stored(item),
             Event::TurnEnded { end, usage, cost } => self.turn_ended(end, usage, *cost),
         }
@@ -227,58 +248,4 @@ fn usage_fields(usage: &Usage) -> Value {
         "output_tokens": usage.output,
         "reasoning_output_tokens": usage.reasoning,
     })
-}
-
-/// The item of a call that begins; None for calls the protocol has no item for.
-fn started(call: &ToolCall) -> Option<Value> {
-    if let Action::Shell { command, .. } = &call.action {
-        return Some(json!({
-            "type": "command_execution", "command": command_line(command),
-            "aggregated_output": "", "exit_code": null, "status": "in_progress",
-        }));
-    }
-    let change = || json!({ "type": "file_change", "changes": [], "status": "in_progress" });
-    call.action.changes_files().then(change)
-}
-
-/// The same item once its outcome is known.
-fn ended(call: &ToolCall, outcome: &Outcome, cwd: &Path) -> Value {
-    let status = if outcome.state == State::Ok { "completed" } else { "failed" };
-    if let Action::Shell { command, .. } = &call.action {
-        let status = if outcome.exit.is_none_or(|code| code == 0) { status } else { "failed" };
-        return json!({
-            "type": "command_execution", "command": command_line(command),
-            "aggregated_output": outcome.text, "exit_code": outcome.exit, "status": status,
-        });
-    }
-    json!({ "type": "file_change", "changes": changes(&call.action, outcome, cwd), "status": status })
-}
-
-/// What changed, by the facts that the file tools leave in `data`.
-fn changes(action: &Action, outcome: &Outcome, cwd: &Path) -> Value {
-    let data = &outcome.data;
-    let full = |path: &Value| json!(cwd.join(path.as_str().unwrap_or_default()));
-    if let Action::Patch { .. } = action {
-        let files = data["files"].as_array().cloned().unwrap_or_default();
-        let changes = files.iter().map(|file| {
-            let kind = match file["kind"].as_str() {
-                Some("add") => "add",
-                Some("delete") => "delete",
-                _ => "update",
-            };
-            json!({ "path": full(&file["path"]), "kind": kind })
-        });
-        return changes.collect();
-    }
-    if outcome.state != State::Ok || !data["path"].is_string() {
-        return json!([]);
-    }
-    let kind = if data["created"] == true { "add" } else { "update" };
-    json!([{ "path": full(&data["path"]), "kind": kind }])
-}
-
-/// The full line as it is run.
-fn command_line(command: &str) -> String {
-    let quoted = shlex::try_quote(command).map_or_else(|_| command.to_owned(), std::borrow::Cow::into_owned);
-    format!("bash -c {quoted}")
 }

@@ -4,6 +4,7 @@
 //! object a line) goes to stdout, everything else to stderr. It runs on a thread of its own, so
 //! that a slow reader of stdout holds up neither signals nor the model's stream.
 
+mod item;
 mod json;
 pub mod stdin;
 mod text;

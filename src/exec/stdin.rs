@@ -18,6 +18,9 @@ const NOTICE: Duration = Duration::from_secs(1);
 /// How long a pipe may pause once data came.
 const PAUSE: Duration = Duration::from_secs(600);
 
+/// How long a run that fails waits for more of a prompt.
+const LAST_LOOK: Duration = Duration::from_millis(500);
+
 const UNREADABLE: &str = "standard input cannot be read";
 
 /// The prompt is stdin, read to its end.
@@ -54,6 +57,22 @@ pub fn beside_prompt() -> Result<Option<String>> {
         Err(RecvTimeoutError::Timeout) => {
             let _ = writeln!(std::io::stderr(), "standard input is open but silent: going on without it");
             Ok(None)
+        }
+    }
+}
+
+/// Reads what is being written to standard input, for a run that ends without a look at it: some
+/// programs that embed tack are killed when the pipe they write their prompt to is closed.
+pub fn drain() {
+    if std::io::stdin().is_terminal() {
+        return;
+    }
+    let chunks = reader();
+    let mut size = 0;
+    while let Ok(Ok(chunk)) = chunks.recv_timeout(LAST_LOOK) {
+        size += chunk.len();
+        if size > MOST {
+            return;
         }
     }
 }
@@ -105,12 +124,19 @@ fn collect(chunks: &Receiver<std::io::Result<Vec<u8>>>, mut bytes: Vec<u8>) -> R
 /// UTF-8, with or without a byte-order mark, or UTF-16 with one.
 fn decode(bytes: &[u8]) -> Result<String> {
     let wide = |bytes: &[u8], unit: fn([u8; 2]) -> u16| {
-        let units: Vec<u16> = bytes.chunks_exact(2).map(|pair| unit([pair[0], pair[1]])).collect();
-        String::from_utf16(&units)
+        let pairs = bytes.chunks_exact(2);
+        // Half a character at the end: it was cut off, or is something else.
+        if !pairs.remainder().is_empty() {
+            return None;
+        }
+        let units: Vec<u16> = pairs.map(|pair| unit([pair[0], pair[1]])).collect();
+        String::from_utf16(&units).ok()
     };
     let text = match bytes {
-        [0xff, 0xfe, rest @ ..] => wide(rest, u16::from_le_bytes).ok(),
-        [0xfe, 0xff, rest @ ..] => wide(rest, u16::from_be_bytes).ok(),
+        // The mark of UTF-32, which begins like that of UTF-16.
+        [0xff, 0xfe, 0, 0, ..] => None,
+        [0xff, 0xfe, rest @ ..] => wide(rest, u16::from_le_bytes),
+        [0xfe, 0xff, rest @ ..] => wide(rest, u16::from_be_bytes),
         [0xef, 0xbb, 0xbf, rest @ ..] => String::from_utf8(rest.to_vec()).ok(),
         rest => String::from_utf8(rest.to_vec()).ok(),
     };
@@ -126,13 +152,19 @@ mod tests {
 
     #[test]
     fn text_is_read_in_the_encodings_that_pipes_bring() {
-        let table: [(&[u8], Option<&str>); 6] = [
+        let table: [(&[u8], Option<&str>); 12] = [
             (b"plain", Some("plain")),
             (b"\xef\xbb\xbfbom", Some("bom")),
             (b"\xff\xfeh\0i\0", Some("hi")),
             (b"\xfe\xff\0h\0i", Some("hi")),
             (b"", Some("")),
+            (b"\xff\xfe\x3d\xd8\x00\xde", Some("😀")),
             (b"\xc3(", None),
+            (b"h\0i\0\xff", None),
+            (b"\xff\xfeh\0i", None),
+            (b"\xff\xfe\x3d\xd8", None),
+            (b"\xff\xfe\0\0h\0\0\0", None),
+            (b"\x89PNG\r\n", None),
         ];
         for (bytes, want) in table {
             assert_eq!(decode(bytes).ok().as_deref(), want, "{bytes:?}");

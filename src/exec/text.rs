@@ -158,7 +158,7 @@ impl Frontend for Text {
                 self.note(Style::Dim, what);
                 self.waiting = Some(what.clone());
             }
-            Event::CallStarted(call) => {
+            Event::CallStarted { call, .. } => {
                 // What is said while handing in may turn out to be the last message.
                 if !matches!(call.action, Action::Submit { .. }) {
                     self.flush_said();

@@ -256,6 +256,8 @@ impl Kit {
             | Saying::StepsLeft { .. }
             | Saying::ImageLeftOut
             | Saying::Unattended
+            | Saying::Form { .. }
+            | Saying::Unfit { .. }
             | Saying::JobEnded { .. } => None,
         };
         let own = own.and_then(|file| self.texts.render(file, &values).ok());
@@ -320,10 +322,10 @@ impl Harness for Loaded {
 }
 
 /// What texts about a call, a result or the loop may use besides the facts.
-const SAYING: [&str; 27] = [
+const SAYING: [&str; 28] = [
     "text", "out", "action", "args", "name", "names", "closest", "param", "wanted", "got", "missing",
     "problem", "example", "usage", "found", "why", "times", "left", "summary", "request", "diff", "shown",
-    "count", "command", "exit", "tail", "focus",
+    "count", "command", "exit", "tail", "focus", "schema",
 ];
 
 pub(super) const WRAP: &str = "notes.wrap";

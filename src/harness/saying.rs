@@ -27,6 +27,10 @@ pub enum Saying<'a> {
     ImageLeftOut,
     /// Nobody is there to answer a question.
     Unattended,
+    /// The turn's last message has to be JSON of this schema.
+    Form { schema: &'a str },
+    /// It was not: `why`, in the validator's words.
+    Unfit { why: &'a str, schema: &'a str },
     /// A background job ended.
     JobEnded {
         id: &'a str,
@@ -52,6 +56,8 @@ impl Saying<'_> {
             Self::SummaryBack { .. } => "summary",
             Self::ImageLeftOut => "image",
             Self::Unattended => "unattended",
+            Self::Form { .. } => "form",
+            Self::Unfit { .. } => "unfit",
             Self::JobEnded { .. } => "job_ended",
         }
     }
@@ -66,6 +72,8 @@ impl Saying<'_> {
             Self::JobEnded { id, command, exit, tail } => {
                 values.with("name", id).with("command", command).with("exit", exit).with("tail", tail)
             }
+            Self::Form { schema } => values.with("schema", schema),
+            Self::Unfit { why, schema } => values.with("why", why).with("schema", schema),
             Self::Interrupted => values.with("text", ""),
             Self::CutOff
             | Self::NotExecuted

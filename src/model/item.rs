@@ -184,6 +184,11 @@ pub enum Mark {
         provider: String,
         model: String,
     },
+    /// This model was found to take no images.
+    Blind {
+        provider: String,
+        model: String,
+    },
     Interrupted,
     Failed {
         message: String,

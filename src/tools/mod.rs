@@ -43,6 +43,7 @@ use crate::sandbox::{Policy, Sandbox};
 
 pub use jobs::Ended;
 pub use output::fit;
+pub use patch::files as patch_files;
 pub use read::image_type;
 pub use shell::shell_name;
 

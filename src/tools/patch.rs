@@ -17,6 +17,17 @@ pub(super) fn run(toolbox: &Toolbox, cx: &ToolCx<'_>, patch: (&str, Option<&str>
     try_run(toolbox, cx, patch).unwrap_or_else(|refusal| refusal)
 }
 
+/// The files that a patch names, each with `add`, `delete` or `update`; none when it is no patch.
+pub fn files(patch: &str) -> Vec<(String, &'static str)> {
+    let sections = patch_text::parse(patch).unwrap_or_default();
+    let kind = |section: &Section| match section {
+        Section::Add { .. } => "add",
+        Section::Delete { .. } => "delete",
+        Section::Update { .. } => "update",
+    };
+    sections.iter().map(|section| (section.path().to_owned(), kind(section))).collect()
+}
+
 /// One file's change, ready to be made.
 struct Step<'a> {
     section: &'a Section,

@@ -14,16 +14,22 @@ mod config;
 mod demo;
 mod deps;
 mod exec;
+mod exec_protocol;
+mod exec_schema;
 mod exec_stop;
 mod exec_stream;
 mod harness;
 mod harness_kit;
 mod harness_load;
 mod harness_wire;
+#[cfg(target_os = "linux")]
+mod install;
+#[cfg(target_os = "linux")]
+mod install_bad;
 mod kit;
 mod layers;
-#[cfg(target_os = "linux")]
 mod native;
+#[cfg(target_os = "linux")]
 mod sandbox;
 #[cfg(target_os = "linux")]
 mod sandbox_process;
@@ -33,6 +39,7 @@ mod sandbox_reduced;
 mod sandbox_run;
 #[cfg(target_os = "linux")]
 mod sandbox_shared;
+mod sdk;
 mod server;
 mod store;
 mod tools_cell;
