@@ -47,6 +47,9 @@ impl Guard {
 
     /// Counts a call that ended.
     pub fn note(&mut self, call: &ToolCall, outcome: &Outcome) -> Advice {
+        if waits(&call.action, outcome) {
+            return Advice::GoOn;
+        }
         let signature = signature(call);
         if may_have_changed(&call.action, outcome, self.seen.contains_key(&signature)) {
             self.seen.values_mut().for_each(|seen| seen.times = 0);
@@ -63,6 +66,11 @@ impl Guard {
             _ => Advice::GoOn,
         }
     }
+}
+
+/// A wait for what still runs is no repeat: time passes between, and each may bring something new.
+fn waits(action: &Action, outcome: &Outcome) -> bool {
+    matches!(action, Action::Job { wait: Some(_), .. }) && outcome.data["running"] == true
 }
 
 fn may_have_changed(action: &Action, outcome: &Outcome, known: bool) -> bool {
@@ -83,7 +91,7 @@ fn hash(value: &impl Hash) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{CallId, ItemId};
+    use crate::model::{CallId, ItemId, JobOp};
 
     fn call(action: Action) -> ToolCall {
         ToolCall {
@@ -102,6 +110,7 @@ mod tests {
             command: command.into(),
             timeout: None,
             background: false,
+            yield_after: None,
             cwd: None,
             about: None,
         })
@@ -159,5 +168,22 @@ mod tests {
         for n in 0..20 {
             assert_eq!(guard.note(&shell("date"), &Outcome::ok(n.to_string())), Advice::GoOn);
         }
+    }
+
+    #[test]
+    fn waiting_for_what_still_runs_is_no_repeat() {
+        let wait = |wait| call(Action::Job { op: JobOp::Output, id: "job1".into(), wait, input: None });
+        let quiet = |running| Outcome {
+            data: serde_json::json!({ "running": running }),
+            ..Outcome::ok("job1 (still running)")
+        };
+        let mut guard = Guard::default();
+        for _ in 0..20 {
+            assert_eq!(guard.note(&wait(Some(1000)), &quiet(true)), Advice::GoOn);
+        }
+        let asked: Vec<Advice> = (0..5).map(|_| guard.note(&wait(None), &quiet(true))).collect();
+        assert_eq!(asked.last(), Some(&Advice::Stop(5)), "a look that waits for nothing goes in circles");
+        let over: Vec<Advice> = (0..5).map(|_| guard.note(&wait(Some(1000)), &quiet(false))).collect();
+        assert_eq!(over.last(), Some(&Advice::Stop(5)));
     }
 }

@@ -52,8 +52,9 @@ fn intended(action: &Action, makes_file: bool, cwd: &Path) -> Option<Value> {
         Action::Edit { path, .. } | Action::Insert { path, .. } | Action::Undo { path } => {
             Some(one(path, kind))
         }
-        Action::Patch { text } => {
+        Action::Patch { text, cwd: folder } => {
             let files = tools::patch_files(text);
+            let cwd = cwd.join(folder.as_deref().unwrap_or_default());
             let change = |(path, kind): &(String, &str)| json!({ "path": cwd.join(path), "kind": kind });
             Some(files.iter().map(change).collect())
         }

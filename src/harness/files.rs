@@ -78,7 +78,7 @@ impl Files {
 }
 
 impl Files {
-    /// Names of the text files (`*.md`) that a harness's folder has, wherever they lie.
+    /// Names of the text files (`*.md`) and grammars (`*.lark`) that a harness's folder has, wherever they lie.
     pub fn texts(&self, id: &str) -> BTreeSet<String> {
         let embedded = EMBEDDED.get_dir(id).into_iter().flat_map(Dir::files).map(include_dir::File::path);
         let mut names: BTreeSet<String> = embedded.filter_map(file_name).collect();
@@ -86,7 +86,7 @@ impl Files {
             let entries = std::fs::read_dir(dir.join(id)).into_iter().flatten().flatten();
             names.extend(entries.filter_map(|entry| file_name(&entry.path())));
         }
-        names.retain(|name| name.ends_with(".md"));
+        names.retain(|name| name.ends_with(".md") || name.ends_with(".lark"));
         names
     }
 }

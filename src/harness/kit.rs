@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::model::{Class, Limits, Model, Outcome, Part, Reply, ToolCall, WireKind};
-use crate::wire::prompt::Prompt;
+use crate::wire::prompt::{Free, Grammar, Prompt};
 
 use super::files::{COMMON, Files};
 use super::layers::Chain;
@@ -157,14 +157,33 @@ impl Kit {
                 return Err(broken(format!("`{name}` needs `does`, or `pick` together with `when`")));
             }
             let variants = tool.when.iter().flat_map(|(_, v)| v.needs.iter().chain(&v.uses));
-            let mut named = variants.chain(&tool.args).chain(&tool.pick);
+            let mut named =
+                variants.chain(&tool.args).chain(&tool.pick).chain(&tool.free).chain(&tool.tokens);
             if let Some(param) = named.find(|param| tool.params.find(param).is_none()) {
                 return Err(broken(format!(
                     "`{name}` names the parameter `{param}`, which it does not have"
                 )));
             }
+            if let (Some(_), Some(grammar)) = (&tool.free, &tool.grammar) {
+                let known = ["lark", "regex"].contains(&grammar.syntax.as_str());
+                if !known || !self.files.contains_key(&grammar.file) {
+                    return Err(broken(format!(
+                        "the `grammar` of `{name}` needs `syntax` (lark or regex) and `file`, a file of the harness"
+                    )));
+                }
+            }
         }
         Ok(())
+    }
+
+    /// The tool's input as free text, with the grammar's definition read from its file.
+    pub fn free(&self, tool: &Tool) -> Option<Free> {
+        let field = tool.free.clone()?;
+        let grammar = tool.grammar.as_ref().and_then(|grammar| {
+            let definition = self.files.get(&grammar.file)?.clone();
+            Some(Grammar { syntax: grammar.syntax.clone(), definition })
+        });
+        Some(Free { field, grammar })
     }
 
     /// Tools that the manifest names. A class may drop one of them, and its reminder with it.
@@ -343,8 +362,11 @@ fn own_texts(files: &Files, chain: &Chain) -> Result<(Named, Named), LoadError> 
 
 /// The first 8 bytes of a SHA-256, so that it is the same in every build: sessions store it.
 fn surface(manifest: &Manifest, tools: &Tools) -> u64 {
-    let tools: Vec<Value> =
-        tools.iter().map(|(name, tool)| json!([name, bare_schema(tool.schema())])).collect();
+    let tool = |(name, tool): (&str, &Tool)| match &tool.free {
+        Some(field) => json!([name, bare_schema(tool.schema()), field]),
+        None => json!([name, bare_schema(tool.schema())]),
+    };
+    let tools: Vec<Value> = tools.iter().map(tool).collect();
     let dialect = &manifest.dialect;
     let seen = json!([tools, dialect.kind, dialect.bare, dialect.labels, dialect.tags]);
     let hash = Sha256::digest(seen.to_string());

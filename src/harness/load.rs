@@ -91,17 +91,13 @@ impl Library {
     }
 
     /// The harness for a model when the user named none: the one whose `match` claims it, a folder's
-    /// before a built-in one, else `native` for GPT models if there is one, else `minimal`.
+    /// before a built-in one, else `minimal`.
     pub fn pick(&self, provider: &str, model: &str) -> String {
         let mut ids: Vec<_> = self.files.ids().into_iter().collect();
         ids.sort_by_key(|(_, from)| from.is_none());
         let claims = |id: &str| self.head(id).is_some_and(|manifest| manifest.claims(provider, model));
         if let Some((id, _)) = ids.iter().find(|(id, _)| claims(id)) {
             return id.clone();
-        }
-        let short = model.rsplit('/').next().unwrap_or(model).to_ascii_lowercase();
-        if short.starts_with("gpt-") && ids.iter().any(|(id, _)| id == "native") {
-            return "native".to_owned();
         }
         "minimal".to_owned()
     }
@@ -127,10 +123,12 @@ impl Library {
 
 impl Manifest {
     fn claims(&self, provider: &str, model: &str) -> bool {
-        let hit =
-            |globs: &[String], name: &str| globs.iter().filter_map(|g| glob(g)).any(|g| g.is_match(name));
-        hit(&self.claims.models, model) || hit(&self.claims.providers, provider)
+        matches_any(&self.claims.models, model) || matches_any(&self.claims.providers, provider)
     }
+}
+
+pub(super) fn matches_any(globs: &[String], name: &str) -> bool {
+    globs.iter().filter_map(|pattern| glob(pattern)).any(|glob| glob.is_match(name))
 }
 
 fn glob(pattern: &str) -> Option<GlobMatcher> {

@@ -108,8 +108,22 @@ pub struct Request {
     pub chat: Map<String, Value>,
     pub responses: Map<String, Value>,
     pub messages: Map<String, Value>,
+    /// Fields that only some models take, laid over all others in this order.
+    pub only: Vec<Only>,
     #[serde(flatten)]
     pub all: Map<String, Value>,
+}
+
+/// `[[request.only]]`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Only {
+    /// Globs of the models' names.
+    pub models: Vec<String>,
+    /// None: on every wire.
+    #[serde(default)]
+    pub wire: Option<WireKind>,
+    pub body: Map<String, Value>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -406,7 +420,7 @@ pub struct Submit {
 }
 
 /// A file's name; TOML has no null, so an empty one takes back what was named before.
-fn named<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+pub(super) fn named<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
     Ok(Option::<String>::deserialize(from)?.filter(|name| !name.is_empty()))
 }
 
@@ -451,6 +465,9 @@ pub struct Errors {
     pub refused: Option<String>,
     pub interrupted: Option<String>,
     pub not_executed: Option<String>,
+    /// What a tool without a template of its own answers.
+    pub result: Option<String>,
+    pub job_ended: Option<String>,
 }
 
 impl Errors {
@@ -465,6 +482,8 @@ impl Errors {
             ("refused", &self.refused),
             ("interrupted", &self.interrupted),
             ("not_executed", &self.not_executed),
+            ("result", &self.result),
+            ("job_ended", &self.job_ended),
         ]
         .into_iter()
         .map(|(name, text)| (name, text.as_deref()))

@@ -67,7 +67,9 @@ pub(super) fn of(harness: &Loaded, model: &Model, from: Option<PathBuf>) -> Resu
     let said = Said { text: "Make the greeting polite.".to_owned(), images: Vec::new() };
     let at = jiff::Timestamp::UNIX_EPOCH;
     let items = [Item { id: ItemId(1), turn: 1, at, body: Body::User(said) }];
-    let wire = harness.wires().first().copied().unwrap_or(WireKind::Chat);
+    let wires = harness.wires();
+    let wire = if wires.contains(&model.wire) { Some(model.wire) } else { wires.first().copied() };
+    let wire = wire.unwrap_or(WireKind::Chat);
     let view = View { items: &items, scene: &scene, model, wire, blobs: &NoBlobs, drop_images: false };
     let kit = harness.kit(model);
     let prompt = render::prompt(kit, &view)

@@ -28,18 +28,29 @@ pub(super) fn limits(kit: &Kit, call: &ToolCall) -> Limits {
         KeepWord::Both => Keep::Both { head_percent: own.head.or(all.head).unwrap_or(50).min(100) },
     };
     Limits {
-        bytes: own.bytes.or(all.bytes).unwrap_or(MOST_BYTES).min(MOST_BYTES),
+        bytes: asked(kit, call).or(own.bytes).or(all.bytes).unwrap_or(MOST_BYTES).min(MOST_BYTES),
         lines: own.lines.or(all.lines).unwrap_or(MOST_LINES).min(MOST_LINES),
         keep,
     }
+}
+
+/// Bytes of output that the call itself asks for.
+fn asked(kit: &Kit, call: &ToolCall) -> Option<usize> {
+    let param = tool_of(kit, call)?.1.tokens.as_ref()?;
+    let tokens = bind::mend::object(&call.args).ok()?.get(param)?.as_f64()?;
+    (tokens >= 1.0).then_some(tokens as usize).map(|tokens| tokens.saturating_mul(4))
 }
 
 pub(super) fn needs_read(kit: &Kit, call: &ToolCall) -> bool {
     tool_of(kit, call).is_some_and(|(_, tool)| tool.needs == Some(Needs::Read))
 }
 
+/// The tool that was called; where the call came to mean what another tool does, that one.
 fn tool_of<'a>(kit: &'a Kit, call: &ToolCall) -> Option<(&'a str, &'a Tool)> {
-    bind::resolve(kit, &call.name)
+    let does = |tool: &Tool| tool.kinds().any(|kind| kind == call.action.kind());
+    let called = bind::resolve(kit, &call.name)?;
+    let other = || kit.tools.iter().find(|(_, tool)| does(tool));
+    Some(if does(called.1) { called } else { other().unwrap_or(called) })
 }
 
 pub(super) fn tell(kit: &Kit, call: &ToolCall, outcome: &Outcome, view: &View<'_>) -> Vec<Part> {

@@ -173,7 +173,13 @@ fn date(time: &str, format: &str) -> Result<String, Error> {
     let wrong = |e: &dyn std::fmt::Display| Error::new(ErrorKind::InvalidOperation, format!("date: {e}"));
     let pieces = jiff::fmt::temporal::Pieces::parse(time).map_err(|e| wrong(&e))?;
     let moment = pieces.date().to_datetime(pieces.time().unwrap_or_default());
-    jiff::fmt::strtime::format(format, moment).map_err(|e| wrong(&e))
+    let mut moment = jiff::fmt::strtime::BrokenDownTime::from(moment);
+    moment.set_offset(pieces.to_numeric_offset());
+    let zone = pieces.time_zone_annotation().map(|annotation| annotation.kind());
+    if let Some(jiff::fmt::temporal::TimeZoneAnnotationKind::Named(name)) = zone {
+        moment.set_iana_time_zone(Some(name.as_str().to_owned()));
+    }
+    moment.to_string(format).map_err(|e| wrong(&e))
 }
 
 /// Paths to a depth, folders with a slash.

@@ -25,6 +25,17 @@ pub struct Tool {
     /// The parameter that decides what the call does, and what each of its values means.
     pub pick: Option<String>,
     pub when: Ordered<Variant>,
+    /// The parameter that is all of the input, for wires with tools of free form. Empty: none.
+    #[serde(deserialize_with = "super::manifest::named")]
+    pub free: Option<String>,
+    /// What that input has to look like.
+    pub grammar: Option<Grammar>,
+    /// The word by which models ask a shell for a patch: a command that is only this word and a
+    /// here-document means the patch in it.
+    #[serde(deserialize_with = "super::manifest::named")]
+    pub patch_word: Option<String>,
+    /// The parameter in which a call says how many tokens of output it wants, at four bytes each.
+    pub tokens: Option<String>,
     /// Fields of the action that are always the same.
     pub with: Map<String, Value>,
     pub params: Ordered<Param>,
@@ -35,6 +46,15 @@ pub struct Tool {
     pub strict: Option<bool>,
     /// What the schema says of parameters it does not name; left out when absent.
     pub extra: Option<bool>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Grammar {
+    /// `lark` or `regex`.
+    pub syntax: String,
+    /// A file of the harness, `.lark` or `.md`.
+    pub file: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -75,6 +95,8 @@ pub struct Param {
     pub default: Option<Value>,
     pub min: Option<i64>,
     pub max: Option<i64>,
+    /// Smallest and largest value that has an effect; not told to the model.
+    pub clamp: Option<[u64; 2]>,
     /// Type of a list's elements.
     pub items: Option<Type>,
     /// For a list of objects: the element's parameters. For an object: its own.
@@ -125,6 +147,9 @@ pub enum Unit {
     /// `[first, last]`, -1 for the end; fills `line` and `count`.
     #[serde(rename = "range")]
     Range,
+    /// The number in the id of a job: 3 of `job3`.
+    #[serde(rename = "job")]
+    Job,
 }
 
 impl Tool {

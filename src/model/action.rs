@@ -15,6 +15,10 @@ pub enum Action {
         timeout: Option<u64>,
         #[serde(default)]
         background: bool,
+        /// Milliseconds after which a command that still runs goes on as a background job. It has no
+        /// time limit then.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        yield_after: Option<u64>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cwd: Option<String>,
         /// The model's own one-line explanation.
@@ -25,6 +29,12 @@ pub enum Action {
     Job {
         op: JobOp,
         id: String,
+        /// Milliseconds to wait for its end before its output is taken.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        wait: Option<u64>,
+        /// Keys typed into it. Jobs have no terminal and an empty stdin, so Ctrl-C is all that works.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        input: Option<String>,
     },
     Read {
         path: String,
@@ -34,6 +44,9 @@ pub enum Action {
         /// How many lines.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         count: Option<u64>,
+        /// Only an image will do.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        image: bool,
     },
     Write {
         path: String,
@@ -58,6 +71,9 @@ pub enum Action {
     /// A patch in Codex's `*** Begin Patch` format.
     Patch {
         text: String,
+        /// Folder that its relative paths start from.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cwd: Option<String>,
     },
     Glob {
         pattern: String,

@@ -12,8 +12,11 @@ impl Action {
         let title = match self {
             Self::Shell { command, background: false, .. } => format!("Ran {command}"),
             Self::Shell { command, background: true, .. } => format!("Started {command}"),
-            Self::Job { op: JobOp::Output, id } => format!("Looked at job {id}"),
-            Self::Job { op: JobOp::Stop, id } => format!("Stopped job {id}"),
+            Self::Job { op: JobOp::Output, id, input: Some(keys), .. } if !keys.is_empty() => {
+                format!("Typed into job {id}")
+            }
+            Self::Job { op: JobOp::Output, id, .. } => format!("Looked at job {id}"),
+            Self::Job { op: JobOp::Stop, id, .. } => format!("Stopped job {id}"),
             Self::Read { path, .. } => format!("Read {path}"),
             Self::Write { path, .. } => format!("Wrote {path}"),
             Self::Edit { path, .. } | Self::Insert { path, .. } => format!("Edited {path}"),

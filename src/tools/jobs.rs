@@ -4,6 +4,7 @@
 //! file and, since it was last asked for, into a bounded capture.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -12,8 +13,8 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::output::Capture;
-use super::shell::{self, Ask, Over, Until};
+use super::output::{Capture, Captured};
+use super::shell::{self, Over, Until};
 use super::spill::Sink;
 use super::{ToolCx, failed, lock};
 use crate::model::{JobOp, Keep, Limits, Outcome};
@@ -25,6 +26,19 @@ const MOST: usize = 16;
 const FIRST: Duration = Duration::from_millis(200);
 /// Longest wait for a job that was told to stop; its tree is killed well before.
 const STOP: Duration = Duration::from_secs(10);
+
+/// The key that ends a command in a terminal.
+const CTRL_C: char = '\u{3}';
+const NO_STDIN: &str = "nothing was typed: the command has no terminal and its stdin is empty. Ctrl-C ends it; what it is to read has to be in its command line, through a pipe or a here-document";
+
+/// What is wanted of a job.
+pub(super) struct Ask<'a> {
+    pub(super) op: JobOp,
+    pub(super) id: &'a str,
+    /// Milliseconds.
+    pub(super) wait: Option<u64>,
+    pub(super) input: Option<&'a str>,
+}
 
 /// A job that ended by itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,10 +60,45 @@ pub(super) struct Jobs {
 
 struct Job {
     command: String,
+    pid: u32,
     state: Arc<Mutex<State>>,
     stop: CancellationToken,
     over: watch::Receiver<bool>,
     task: JoinHandle<()>,
+}
+
+/// A command that was just started, as its caller sees it.
+struct Started {
+    id: u32,
+    pid: u32,
+    cwd: PathBuf,
+    state: Arc<Mutex<State>>,
+    stop: CancellationToken,
+    over: watch::Receiver<bool>,
+}
+
+impl Started {
+    async fn wait(&mut self, most: Duration, cx: &ToolCx<'_>) {
+        wait_for(&mut self.over, most, cx).await;
+    }
+
+    fn facts(&self) -> Facts {
+        let mut said = format!("job{} runs in the background, pid {}", self.id, self.pid);
+        if let Some(file) = lock(&self.state).file.path() {
+            said.push_str(&format!("; its output goes to {file}"));
+        }
+        let cwd = Some(self.cwd.to_string_lossy().into_owned());
+        Facts { id: self.id, said, cwd, pid: self.pid }
+    }
+}
+
+/// Until the command is over, the time has passed, or the call is cancelled.
+async fn wait_for(over: &mut watch::Receiver<bool>, most: Duration, cx: &ToolCx<'_>) {
+    tokio::select! {
+        biased;
+        () = cx.cancel.cancelled() => {}
+        _ = tokio::time::timeout(most, over.wait_for(|over| *over)) => {}
+    }
 }
 
 struct State {
@@ -63,67 +112,94 @@ struct State {
 }
 
 impl Jobs {
-    pub(super) async fn start(&self, ask: &Ask<'_>, cx: &ToolCx<'_>) -> Outcome {
-        if self.running().len() >= MOST {
-            return failed("too_many_jobs", format!("{MOST} background jobs are running; stop one first"));
-        }
-        let (running, cwd) = match shell::start(ask, cx).await {
+    /// Starts a command in the background and answers at once.
+    pub(super) async fn start(&self, ask: &shell::Ask<'_>, cx: &ToolCx<'_>) -> Outcome {
+        let mut started = match self.launch(ask, cx).await {
             Ok(started) => started,
             Err(refusal) => return refusal,
         };
-        let pid = running.pid();
-        let file = Sink::make(cx.spill, "job");
-        let output_file = file.path();
-        let state = State {
-            fresh: Capture::new(cx.limits.clone(), None),
-            file,
-            over: None,
-            survivors: 0,
-            told: false,
-        };
-        let state = Arc::new(Mutex::new(state));
-        let stop = CancellationToken::new();
-        let (done, mut over) = watch::channel(false);
-        let task = tokio::spawn(follow(running, Arc::clone(&state), stop.clone(), done));
-        let job =
-            Job { command: ask.command.into(), state: Arc::clone(&state), stop, over: over.clone(), task };
-        let id = {
-            let mut all = lock(&self.all);
-            let id = all.last_key_value().map_or(1, |(last, _)| last + 1);
-            all.insert(id, job);
-            id
-        };
-        let _ = tokio::time::timeout(FIRST, over.wait_for(|over| *over)).await;
-        let report = Report::take(&state, &cx.limits);
-        let mut said = format!("job{id} runs in the background, pid {pid}");
-        if let Some(file) = &output_file {
-            said.push_str(&format!("; its output goes to {file}"));
-        }
-        report.outcome(
-            &Facts { id, said, cwd: Some(cwd.to_string_lossy().into_owned()), pid: Some(pid) },
-            ask.command,
-        )
+        started.wait(FIRST, cx).await;
+        let report = Report::take(&started.state, &cx.limits);
+        report.outcome(&started.facts(), ask.command)
     }
 
-    pub(super) async fn act(&self, op: JobOp, id: &str, cx: &ToolCx<'_>) -> Outcome {
-        let number = id.trim().trim_start_matches("job").parse::<u32>().ok();
+    /// Runs a command for `wait` milliseconds; one that is not over by then goes on as a job.
+    pub(super) async fn start_or_run(&self, ask: &shell::Ask<'_>, wait: u64, cx: &ToolCx<'_>) -> Outcome {
+        let mut started = match self.launch(ask, cx).await {
+            Ok(started) => started,
+            Err(refusal) => return refusal,
+        };
+        started.wait(Duration::from_millis(wait), cx).await;
+        if cx.cancel.is_cancelled() {
+            started.stop.cancel();
+            let _ = tokio::time::timeout(STOP, started.over.wait_for(|over| *over)).await;
+        }
+        let report = Report::take(&started.state, &cx.limits);
+        let Some(over) = report.over else {
+            return report.outcome(&started.facts(), ask.command);
+        };
+        // It never was a job for anybody to ask for.
+        lock(&self.all).remove(&started.id);
+        let mut captured = report.captured;
+        if captured.cut.is_none() {
+            // All of it is shown, so nobody needs the file, whole or not.
+            lock(&started.state).file.discard();
+            (captured.file, captured.trouble) = (None, None);
+        }
+        let (pid, cwd, survivors) = (started.pid, started.cwd, report.survivors);
+        shell::Ran { over, survivors, captured, pid, cwd, timeout: None }.outcome(ask.command, cx)
+    }
+
+    async fn launch(&self, ask: &shell::Ask<'_>, cx: &ToolCx<'_>) -> Result<Started, Outcome> {
+        if self.running().len() >= MOST {
+            let text = format!("{MOST} background jobs are running; stop one first");
+            return Err(failed("too_many_jobs", text));
+        }
+        let (running, cwd) = shell::start(ask, cx).await?;
+        let pid = running.pid();
+        let file = Sink::make(cx.spill, "job");
+        let fresh = Capture::new(cx.limits.clone(), None);
+        let state = Arc::new(Mutex::new(State { fresh, file, over: None, survivors: 0, told: false }));
+        let stop = CancellationToken::new();
+        let (done, over) = watch::channel(false);
+        let task = tokio::spawn(follow(running, Arc::clone(&state), stop.clone(), done));
+        let mut all = lock(&self.all);
+        let id = all.last_key_value().map_or(1, |(last, _)| last + 1);
+        let command = ask.command.into();
+        let job =
+            Job { command, pid, state: Arc::clone(&state), stop: stop.clone(), over: over.clone(), task };
+        all.insert(id, job);
+        Ok(Started { id, pid, cwd, state, stop, over })
+    }
+
+    pub(super) async fn act(&self, ask: &Ask<'_>, cx: &ToolCx<'_>) -> Outcome {
+        let number = ask.id.trim().trim_start_matches("job").parse::<u32>().ok();
         let found = number.and_then(|number| {
             let all = lock(&self.all);
             let job = all.get(&number)?;
-            Some((number, job.command.clone(), Arc::clone(&job.state), job.stop.clone(), job.over.clone()))
+            let (state, stop, over) = (Arc::clone(&job.state), job.stop.clone(), job.over.clone());
+            Some((number, job.pid, job.command.clone(), state, stop, over))
         });
-        let Some((id, command, state, stop, mut over)) = found else {
+        let Some((id, pid, command, state, stop, mut over)) = found else {
             let running = self.running();
             let have = if running.is_empty() {
                 "none is running".into()
             } else {
                 format!("running: {}", running.join(", "))
             };
-            return failed("no_such_job", format!("there is no job `{id}`; {have}"));
+            return failed("no_such_job", format!("there is no job `{}`; {have}", ask.id));
+        };
+        let op = match ask.input.unwrap_or_default() {
+            "" => ask.op,
+            keys if keys.contains(CTRL_C) => JobOp::Stop,
+            _ => return failed("no_stdin", NO_STDIN),
         };
         let was_over = *over.borrow();
         match op {
-            JobOp::Output => {}
+            JobOp::Output => {
+                let wait = Duration::from_millis(ask.wait.unwrap_or(0));
+                wait_for(&mut over, wait, cx).await;
+            }
             JobOp::Stop => {
                 stop.cancel();
                 let _ = tokio::time::timeout(STOP, over.wait_for(|over| *over)).await;
@@ -136,7 +212,7 @@ impl Jobs {
             (JobOp::Stop, false) if report.over.is_some() => format!("job{id} was stopped"),
             (JobOp::Stop, false) => format!("job{id} was told to stop and has not ended yet"),
         };
-        report.outcome(&Facts { id, said, cwd: None, pid: None }, &command)
+        report.outcome(&Facts { id, said, cwd: None, pid }, &command)
     }
 
     pub(super) fn ended(&self) -> Vec<Ended> {
@@ -154,8 +230,8 @@ impl Jobs {
                     id: format!("job{id}"),
                     command: job.command.clone(),
                     exit: report.over.and_then(|over| shell::verdict(over).1),
-                    tail: report.text,
-                    output_file: report.file,
+                    tail: report.captured.text,
+                    output_file: report.captured.file,
                 });
             }
         }
@@ -219,18 +295,14 @@ async fn follow(
 struct Report {
     over: Option<Over>,
     survivors: usize,
-    text: String,
-    cut: Option<crate::model::Cut>,
-    file: Option<String>,
-    /// Why the file is not complete.
-    trouble: Option<String>,
+    captured: Captured,
 }
 
 struct Facts {
     id: u32,
     said: String,
     cwd: Option<String>,
-    pid: Option<u32>,
+    pid: u32,
 }
 
 impl Report {
@@ -239,14 +311,12 @@ impl Report {
         let fresh = std::mem::replace(&mut state.fresh, Capture::new(limits.clone(), None));
         let file = state.file.path();
         let captured = fresh.with(limits.clone()).finish(file.as_deref());
+        let trouble = state.file.trouble().map(str::to_owned);
         state.told |= state.over.is_some();
         Self {
             over: state.over,
             survivors: state.survivors,
-            text: captured.text,
-            cut: captured.cut,
-            file,
-            trouble: state.file.trouble().map(|trouble| format!("[{trouble}]")),
+            captured: Captured { file, trouble, ..captured },
         }
     }
 
@@ -261,8 +331,11 @@ impl Report {
             (Some(_), None) => "ended by a stop".to_owned(),
         };
         let first = format!("{} ({how})", facts.said);
-        let text = if self.text.is_empty() { first } else { format!("{first}\n{}", self.text) };
-        let text = shell::noted(text, self.trouble.as_slice());
+        let shown = self.captured.text;
+        let text = if shown.is_empty() { first } else { format!("{first}\n{shown}") };
+        let notes: Vec<String> =
+            self.captured.trouble.map(|trouble| format!("[{trouble}]")).into_iter().collect();
+        let text = shell::noted(text, &notes);
         let data = json!({
             "command": command,
             "cwd": facts.cwd,
@@ -272,10 +345,11 @@ impl Report {
             "background": true,
             "job": format!("job{}", facts.id),
             "running": self.over.is_none(),
-            "output": self.text,
-            "output_file": self.file,
+            "output": shown,
+            "output_file": self.captured.file,
             "survivors": self.survivors,
+            "notes": notes,
         });
-        Outcome { exit, cut: self.cut, data, ..Outcome::ok(text) }
+        Outcome { exit, cut: self.captured.cut, data, ..Outcome::ok(text) }
     }
 }

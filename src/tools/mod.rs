@@ -89,22 +89,27 @@ impl Toolbox {
         }
         let start = Instant::now();
         let mut outcome = match action {
-            Action::Shell { command, timeout, background, cwd, about: _ } => {
+            Action::Shell { command, timeout, background, yield_after, cwd, about: _ } => {
                 let ask = shell::Ask { command, timeout: *timeout, cwd: cwd.as_deref() };
-                match background {
-                    false => shell::run(&ask, cx).await,
-                    true => self.jobs.start(&ask, cx).await,
+                match (background, yield_after) {
+                    (true, _) => self.jobs.start(&ask, cx).await,
+                    (false, Some(wait)) => self.jobs.start_or_run(&ask, *wait, cx).await,
+                    (false, None) => shell::run(&ask, cx).await,
                 }
             }
-            Action::Job { op, id } => self.jobs.act(*op, id, cx).await,
-            Action::Read { path, line, count } => {
+            Action::Job { op, id, wait, input } => {
+                let ask = jobs::Ask { op: *op, id, wait: *wait, input: input.as_deref() };
+                self.jobs.act(&ask, cx).await
+            }
+            Action::Read { path, line: _, count: _, image: true } => read::image(self, cx, path).await,
+            Action::Read { path, line, count, image: false } => {
                 read::run(self, cx, path, read::window(*line, *count)).await
             }
             Action::Write { path, text, mode } => write::run(self, cx, path, (text, *mode)),
             Action::Edit { path, edits } => edit::run(self, cx, path, edits),
             Action::Insert { path, line, text } => insert::run(self, cx, path, (*line, text)),
             Action::Undo { path } => undo::run(self, cx, path),
-            Action::Patch { text } => patch::run(self, cx, text),
+            Action::Patch { text, cwd } => patch::run(self, cx, (text, cwd.as_deref())),
             Action::Glob { pattern, path, limit } => {
                 walk::glob(cx, walk::Ask { pattern, path: path.as_deref(), limit: *limit }).await
             }

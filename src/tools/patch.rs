@@ -12,7 +12,8 @@ use super::{ToolCx, Toolbox, failed, nearest, path, text, words};
 use crate::model::{Outcome, Seen};
 use crate::sandbox::files::FileError;
 
-pub(super) fn run(toolbox: &Toolbox, cx: &ToolCx<'_>, patch: &str) -> Outcome {
+/// A patch, and the folder that its relative paths start from when that is not the working folder.
+pub(super) fn run(toolbox: &Toolbox, cx: &ToolCx<'_>, patch: (&str, Option<&str>)) -> Outcome {
     try_run(toolbox, cx, patch).unwrap_or_else(|refusal| refusal)
 }
 
@@ -37,9 +38,16 @@ struct Step<'a> {
     at_target: Option<Loaded>,
 }
 
-fn try_run(toolbox: &Toolbox, cx: &ToolCx<'_>, patch: &str) -> Result<Outcome, Outcome> {
-    let sections =
+fn try_run(
+    toolbox: &Toolbox,
+    cx: &ToolCx<'_>,
+    (patch, folder): (&str, Option<&str>),
+) -> Result<Outcome, Outcome> {
+    let mut sections =
         patch_text::parse(patch).map_err(|why| failed("bad_patch", format!("nothing was changed: {why}")))?;
+    if let Some(folder) = folder.filter(|folder| cx.cwd != cx.cwd.join(folder)) {
+        sections.iter_mut().for_each(|section| section.start_from(folder));
+    }
     for (nth, section) in sections.iter().enumerate() {
         if sections[..nth].iter().any(|earlier| earlier.path() == section.path()) {
             let text = format!(

@@ -3,6 +3,8 @@
 //! Format: openai/codex, `codex-rs/apply-patch`. Context is matched exactly, then with trailing
 //! blanks and typographic quotes forgiven, each hunk after the one before it.
 
+use std::path::Path;
+
 use super::splice::{self, Match};
 use super::text;
 
@@ -81,6 +83,17 @@ impl Section {
     pub(super) fn path(&self) -> &str {
         match self {
             Self::Add { path, .. } | Self::Delete { path } | Self::Update { path, .. } => path,
+        }
+    }
+
+    /// Puts `folder` before the paths that are relative.
+    pub(super) fn start_from(&mut self, folder: &str) {
+        let (path, to) = match self {
+            Self::Add { path, .. } | Self::Delete { path } => (path, None),
+            Self::Update { path, to, .. } => (path, to.as_mut()),
+        };
+        for path in [Some(path), to].into_iter().flatten() {
+            *path = Path::new(folder).join(&*path).to_string_lossy().into_owned();
         }
     }
 

@@ -17,7 +17,7 @@ use super::shell::noted;
 use super::text::{BOM, Census, Encoding, Text, from_latin1};
 use super::walk::{self, Bound};
 use super::{ToolCx, Toolbox, failed, path, words};
-use crate::model::{Image, Limits, MOST_BYTES, MOST_LINES, Outcome};
+use crate::model::{Image, Limits, MOST_BYTES, MOST_LINES, Outcome, State};
 use crate::sandbox::Policy;
 use crate::sandbox::files::{self, FileError};
 
@@ -53,6 +53,17 @@ pub(super) async fn run(toolbox: &Toolbox, cx: &ToolCx<'_>, raw: &str, window: W
         Ok(Err(error)) => path::fault(cx, raw, error),
         Err(refusal) => refusal,
     }
+}
+
+/// The same where nothing but an image is wanted.
+pub(super) async fn image(toolbox: &Toolbox, cx: &ToolCx<'_>, raw: &str) -> Outcome {
+    let outcome = run(toolbox, cx, raw, window(None, Some(1))).await;
+    if outcome.state != State::Ok || outcome.data["kind"] == "image" {
+        return outcome;
+    }
+    let text =
+        format!("{} is no PNG, JPEG, GIF or WebP image, so there is nothing to look at", path::show_str(raw));
+    failed("no_image", text)
 }
 
 struct Found {

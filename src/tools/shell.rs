@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::output::Capture;
+use super::output::{Capture, Captured};
 use super::spill::Spill;
 use super::{ToolCx, failed, path, words};
 use crate::model::{Outcome, State};
@@ -68,29 +68,48 @@ pub(super) async fn run(ask: &Ask<'_>, cx: &ToolCx<'_>) -> Outcome {
     };
     let survivors = end(running.as_mut(), over, &mut |bytes| capture.push(bytes)).await;
     drop(running);
-    let captured = capture.finish(None);
-    let mut notes = Vec::new();
-    if survivors > 0 {
-        notes.push(left_behind(survivors));
+    let ran = Ran { over, survivors, captured: capture.finish(None), pid, cwd, timeout: Some(timeout) };
+    ran.outcome(ask.command, cx)
+}
+
+/// A command that is over.
+pub(super) struct Ran {
+    pub(super) over: Over,
+    pub(super) survivors: usize,
+    pub(super) captured: Captured,
+    pub(super) pid: u32,
+    pub(super) cwd: PathBuf,
+    /// Milliseconds it was allowed to take.
+    pub(super) timeout: Option<u64>,
+}
+
+impl Ran {
+    pub(super) fn outcome(self, command: &str, cx: &ToolCx<'_>) -> Outcome {
+        let captured = self.captured;
+        let mut notes = Vec::new();
+        if self.survivors > 0 {
+            notes.push(left_behind(self.survivors));
+        }
+        notes.extend(captured.trouble.map(|trouble| format!("[{trouble}]")));
+        let (state, exit, signal) = verdict(self.over);
+        if state == State::Failed {
+            notes.extend(sandbox::denial_hint(cx.policy, &captured.text));
+        }
+        let data = json!({
+            "command": command,
+            "cwd": self.cwd.to_string_lossy(),
+            "timeout": self.timeout,
+            "pid": self.pid,
+            "signal": signal,
+            "background": false,
+            "job": Value::Null,
+            "output_file": captured.file,
+            "survivors": self.survivors,
+            "notes": notes,
+        });
+        let text = noted(captured.text, &notes);
+        Outcome { state, text, exit, cut: captured.cut, data, ..Outcome::default() }
     }
-    notes.extend(captured.trouble.map(|trouble| format!("[{trouble}]")));
-    let (state, exit, signal) = verdict(over);
-    if state == State::Failed {
-        notes.extend(sandbox::denial_hint(cx.policy, &captured.text));
-    }
-    let data = json!({
-        "command": ask.command,
-        "cwd": cwd.to_string_lossy(),
-        "timeout": timeout,
-        "pid": pid,
-        "signal": signal,
-        "background": false,
-        "job": Value::Null,
-        "output_file": captured.file,
-        "survivors": survivors,
-        "notes": notes,
-    });
-    Outcome { state, text: noted(captured.text, &notes), exit, cut: captured.cut, data, ..Outcome::default() }
 }
 
 fn left_behind(survivors: usize) -> String {

@@ -95,6 +95,15 @@ impl Sink {
         self.trouble.as_deref()
     }
 
+    /// Takes the file away again: all of it was shown.
+    pub(super) fn discard(&mut self) {
+        if self.file.take().is_some() || self.written > 0 {
+            // What cannot be removed goes with the session.
+            let _ = std::fs::remove_file(&self.path);
+            self.written = 0;
+        }
+    }
+
     pub(super) fn finish(self) -> Spilled {
         Spilled { path: self.path(), trouble: self.trouble }
     }

@@ -46,8 +46,14 @@ async fn there_and_back_leaves_the_first_requests_as_they_were() {
 #[test]
 fn surfaces_are_small() {
     let library = Library::new(Vec::new());
-    let most =
-        [("minimal", 900), ("pi", 1100), ("swe-agent", 700), ("mini-swe-agent", 500), ("qwen-code", 3000)];
+    let most = [
+        ("minimal", 900),
+        ("pi", 1100),
+        ("swe-agent", 700),
+        ("mini-swe-agent", 500),
+        ("qwen-code", 3000),
+        ("native", 1500),
+    ];
     for (id, most) in most {
         for class in [Class::S, Class::F] {
             let sample = library.sample(id, &Model { class, ..sample_model() }).unwrap();
@@ -131,6 +137,7 @@ async fn results_are_told_as_the_client_tells_them() {
         ("mini-swe-agent", "bash"),
         ("swe-agent", "bash"),
         ("qwen-code", "run_shell_command"),
+        ("native", "exec_command"),
     ];
     let mut all = String::new();
     for (id, name) in tools {
@@ -144,12 +151,87 @@ async fn results_are_told_as_the_client_tells_them() {
                     let [Part::Text { text }] = &parts[..] else { panic!() };
                     text.clone()
                 }
-                _ => told(id, name, json!({"command": "make"}), outcome.clone()).await,
+                _ => told(id, name, json!({"command": "make", "cmd": "make"}), outcome.clone()).await,
             };
             all.push_str(&format!("=== {id}, {what}\n{text}\n"));
         }
     }
     insta::assert_snapshot!(all);
+}
+
+#[tokio::test]
+async fn native_answers_have_their_shapes() {
+    let data = |text: &str, data| Outcome { data, ..Outcome::ok(text) };
+    let job = |running: bool, output: &str| json!({"job": "job7", "background": true, "running": running, "output": output, "pid": 42});
+    let cut = Cut {
+        head: "HEAD".into(),
+        tail: "TAIL".into(),
+        lines: 9,
+        bytes: 90_000,
+        left_out_bytes: 50_000,
+        ..Cut::default()
+    };
+    let cases = [
+        (
+            "exec_command",
+            json!({"cmd": "top", "tty": true}),
+            data("job7 runs in the background", job(true, "CPU")),
+        ),
+        ("write_stdin", json!({"session_id": 7}), data("job7 (still running)", job(true, ""))),
+        (
+            "write_stdin",
+            json!({"session_id": 7}),
+            Outcome { exit: Some(4), ..data("job7 (ended)", job(false, "bye\n")) },
+        ),
+        ("write_stdin", json!({"session_id": 7, "chars": "\u{3}"}), data("job7 was stopped", job(false, ""))),
+        (
+            "write_stdin",
+            json!({"session_id": 7}),
+            Outcome { cut: Some(cut), ..data("job7 (still running)", job(true, "HEAD…TAIL")) },
+        ),
+        ("write_stdin", json!({"session_id": 8}), Outcome::failed("there is no job `job8`; none is running")),
+        ("exec_command", json!({"cmd": ""}), Outcome::failed("the command is empty")),
+        (
+            "apply_patch",
+            json!({"input": "x"}),
+            Outcome::failed("nothing was changed: the patch names no file"),
+        ),
+        (
+            "apply_patch",
+            json!({"input": "x"}),
+            data(
+                "x",
+                json!({"files": [{"path": "a", "kind": "add"}, {"path": "b", "kind": "delete"}, {"path": "c", "kind": "move", "to": "d"}]}),
+            ),
+        ),
+        ("view_image", json!({"path": "a.txt"}), Outcome::failed("a.txt is no image")),
+        ("update_plan", json!({"plan": []}), Outcome::ok("task list")),
+    ];
+    let mut all = String::new();
+    for (name, args, outcome) in cases {
+        all.push_str(&format!("=== {name} {args}\n{}\n", told("native", name, args.clone(), outcome).await));
+    }
+    let ended = Saying::JobEnded { id: "job7", command: "make", exit: Some(2), tail: "No rule" };
+    all.push_str(&format!("=== a command that ended by itself\n{}\n", harness("native").say(&ended)));
+    insta::assert_snapshot!(all);
+}
+
+#[test]
+fn a_call_may_ask_for_less_output() {
+    let call = |args: &str| ToolCall {
+        id: tack::model::CallId("c".into()),
+        given: None,
+        name: "exec_command".into(),
+        args: args.into(),
+        action: Action::Submit { text: String::new() },
+        span: None,
+        recovered: false,
+    };
+    let bytes = |args: &str| harness("native").limits(&call(args), &sample_model()).bytes;
+    assert_eq!(bytes(r#"{"cmd": "ls"}"#), 40_000);
+    assert_eq!(bytes(r#"{"cmd": "ls", "max_output_tokens": 100}"#), 400);
+    assert_eq!(bytes(r#"{"cmd": "ls", "max_output_tokens": 1e9}"#), 50 * 1024);
+    assert_eq!(bytes(r#"{"cmd": "ls", "max_output_tokens": 0}"#), 40_000);
 }
 
 #[tokio::test]
@@ -232,9 +314,15 @@ fn limits_and_rules_come_from_the_manifest() {
         span: None,
         recovered: false,
     };
-    let shell =
-        || Action::Shell { command: "x".into(), timeout: None, background: false, cwd: None, about: None };
-    let read = || Action::Read { path: "x".into(), line: None, count: None };
+    let shell = || Action::Shell {
+        command: "x".into(),
+        timeout: None,
+        background: false,
+        yield_after: None,
+        cwd: None,
+        about: None,
+    };
+    let read = || Action::Read { path: "x".into(), line: None, count: None, image: false };
     let model = sample_model();
     let pi = harness("pi").limits(&call("bash", shell()), &model);
     assert_eq!((pi.bytes, pi.lines, pi.keep), (50 * 1024, 2000, Keep::Tail));
@@ -244,8 +332,9 @@ fn limits_and_rules_come_from_the_manifest() {
     let mini = harness("mini-swe-agent").limits(&call("bash", shell()), &model);
     assert_eq!((mini.bytes, mini.keep), (10000, Keep::Both { head_percent: 50 }));
     assert_eq!(harness("swe-agent").limits(&call("bash", shell()), &model).keep, Keep::Head);
-    assert!(harness("qwen-code").needs_read(&call("edit", read())));
-    assert!(!harness("pi").needs_read(&call("edit", read())));
+    let edit = || Action::Edit { path: "x".into(), edits: Vec::new() };
+    assert!(harness("qwen-code").needs_read(&call("edit", edit())));
+    assert!(!harness("pi").needs_read(&call("edit", edit())));
     let swe = harness("swe-agent").rules(&model);
     assert_eq!(
         (swe.retries, swe.shell_timeout, swe.shell_timeout_most, swe.parallel),

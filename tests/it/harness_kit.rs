@@ -7,22 +7,23 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tack::harness::{Blobs, Harness, Library, Submitted, Verdict, View, sample_model, sample_scene};
 use tack::model::{
-    Action, BlobId, Body, CallId, Item, ItemId, Model, Note, NoteKind, Origin, Outcome, Part, Reply, Said,
-    Scene, Stop, ToolCall, ToolResult, Usage, WireKind,
+    Action, BlobId, Body, CallId, Image, Item, ItemId, JobOp, Model, Note, NoteKind, Origin, Outcome, Part,
+    Reply, Said, Scene, Stop, ToolCall, ToolResult, Usage, WireKind,
 };
 use tack::wire::prompt::{Message, Piece, Prompt};
 
-pub const ALL: [&str; 5] = ["minimal", "pi", "swe-agent", "mini-swe-agent", "qwen-code"];
+pub const ALL: [&str; 6] = ["minimal", "pi", "swe-agent", "mini-swe-agent", "qwen-code", "native"];
 
 pub fn harness(id: &str) -> Arc<dyn Harness> {
     Library::new(Vec::new()).get(id).unwrap_or_else(|e| panic!("{e}"))
 }
 
-struct NoBlobs;
+/// Every image is the same.
+struct Pixel;
 
-impl Blobs for NoBlobs {
+impl Blobs for Pixel {
     fn base64(&self, _: &BlobId) -> Option<Arc<str>> {
-        None
+        Some(Arc::from("AAAA"))
     }
 }
 
@@ -30,6 +31,7 @@ impl Blobs for NoBlobs {
 pub struct Session {
     pub items: Vec<Item>,
     pub scene: Scene,
+    /// Its wire is the one that the session is held over.
     pub model: Model,
     pub submitted: Vec<String>,
 }
@@ -41,7 +43,7 @@ impl Session {
 
     pub fn view(&self) -> View<'_> {
         let (items, scene, model) = (&self.items, &self.scene, &self.model);
-        View { items, scene, model, wire: WireKind::Chat, blobs: &NoBlobs, drop_images: false }
+        View { items, scene, model, wire: self.model.wire, blobs: &Pixel, drop_images: false }
     }
 
     fn push(&mut self, body: Body) {
@@ -51,6 +53,15 @@ impl Session {
 
     pub fn user(&mut self, text: &str) {
         self.push(Body::User(Said { text: text.to_owned(), images: Vec::new() }));
+    }
+
+    pub fn user_with_image(&mut self, text: &str) {
+        let images = vec![Image { mime: "image/png".to_owned(), blob: BlobId("shot".to_owned()) }];
+        self.push(Body::User(Said { text: text.to_owned(), images }));
+    }
+
+    pub fn note(&mut self, kind: NoteKind, text: &str) {
+        self.push(Body::Note(Note { kind, text: text.to_owned(), harness: None }));
     }
 
     pub async fn notes(&mut self, harness: &dyn Harness) {
@@ -65,7 +76,7 @@ impl Session {
         let origin = Origin {
             provider: self.model.provider.clone(),
             model: self.model.name.clone(),
-            wire: WireKind::Chat,
+            wire: self.model.wire,
             harness: harness.id().to_owned(),
             surface: harness.surface(&self.model),
         };
@@ -108,14 +119,34 @@ impl Session {
 
 /// The same small task in each harness's own words.
 pub async fn played(id: &str) -> Session {
+    played_by(id, sample_model()).await
+}
+
+/// The same by a model, with reasoning as its wire brings it.
+pub async fn played_by(id: &str, model: Model) -> Session {
     let harness = harness(id);
-    let mut session = Session::new();
+    let wire = model.wire;
+    let mut session = Session { model, ..Session::new() };
     session.user("Make the greeting polite.");
-    for parts in script(id) {
+    for mut parts in script(id) {
+        for part in &mut parts {
+            if let Part::Thinking { field, seal, .. } = part {
+                (*field, *seal) = sealed(wire);
+            }
+        }
         session.notes(&*harness).await;
         session.reply(&*harness, parts).await;
     }
     session
+}
+
+/// Where reasoning arrives and what seals it.
+fn sealed(wire: WireKind) -> (Option<String>, Option<Value>) {
+    match wire {
+        WireKind::Chat => (Some("reasoning_content".to_owned()), None),
+        WireKind::Responses => (None, Some(json!({"summary": [], "encrypted_content": "sealed"}))),
+        WireKind::Messages => (None, Some(json!({"signature": "signed"}))),
+    }
 }
 
 fn script(id: &str) -> Vec<Vec<Part>> {
@@ -159,6 +190,23 @@ fn script(id: &str) -> Vec<Vec<Part>> {
             vec![call("edit", json!({"file_path": file, "old_string": "'hi'", "new_string": "'Good day'"}))],
             vec![text("The greeting is polite now.")],
         ],
+        "native" => vec![
+            vec![
+                thinking("Look first."),
+                text("I look around."),
+                call(
+                    "exec_command",
+                    json!({"cmd": "ls", "workdir": "/home/me/project", "yield_time_ms": 1000}),
+                ),
+                call("update_plan", json!({"plan": [{"step": "Change the text", "status": "in_progress"}]})),
+            ],
+            vec![call("exec_command", json!({"cmd": "make watch"}))],
+            vec![call("write_stdin", json!({"session_id": 1, "chars": "\u{3}"}))],
+            vec![call("apply_patch", json!({"input": PATCH}))],
+            vec![call("exec_command", json!({"cmd": format!("apply_patch <<'EOF'\n{PATCH}\nEOF")}))],
+            vec![call("view_image", json!({"path": "shot.png"}))],
+            vec![text("The greeting is polite now.")],
+        ],
         "mini-swe-agent" => vec![
             vec![text("I look around."), call("bash", json!({"command": "ls"}))],
             vec![text("I think I am done.")],
@@ -180,12 +228,14 @@ fn script(id: &str) -> Vec<Vec<Part>> {
     }
 }
 
+const PATCH: &str = "*** Begin Patch\n*** Update File: src/greet.py\n@@ def greet():\n-    return 'hi'\n+    return 'Good day'\n*** End Patch";
+
 fn text(text: &str) -> Part {
     Part::Text { text: text.to_owned() }
 }
 
 fn thinking(text: &str) -> Part {
-    Part::Thinking { text: text.to_owned(), field: Some("reasoning_content".to_owned()), seal: None }
+    Part::Thinking { text: text.to_owned(), field: None, seal: None }
 }
 
 #[allow(clippy::needless_pass_by_value)] // so that a script can write json! where it calls
@@ -200,11 +250,28 @@ pub fn outcome(action: &Action) -> Outcome {
     let with =
         |text: &str, data: Value| Outcome { text: text.to_owned(), data, took: 12, ..Outcome::default() };
     match action {
+        Action::Shell { command, .. } if command == "make watch" => {
+            let data = json!({"job": "job1", "background": true, "running": true, "output": "watching", "pid": 4243});
+            with("job1 runs in the background", data)
+        }
         Action::Shell { command, .. } => {
             let text = command.strip_prefix("echo ").unwrap_or("AGENTS.md\nMakefile\nsrc");
             let data =
                 json!({"command": command, "cwd": "/home/me/project", "pid": 4242, "background": false});
             Outcome { exit: Some(0), ..with(text, data) }
+        }
+        Action::Job { op, .. } => {
+            let data = json!({"job": "job1", "background": true, "running": *op == JobOp::Stop, "output": "", "pid": 4243});
+            with("job1 (ended by a stop)", data)
+        }
+        Action::Patch { .. } => {
+            let files = json!([{"path": "src/greet.py", "kind": "update"}]);
+            with("updated src/greet.py", json!({"files": files, "added": 1, "removed": 1}))
+        }
+        Action::Read { path, image: true, .. } => {
+            let image = Image { mime: "image/png".to_owned(), blob: BlobId("shot".to_owned()) };
+            let data = json!({"path": path, "kind": "image"});
+            Outcome { images: vec![image], ..with("shot.png is an image (image/png, 68 bytes)", data) }
         }
         Action::Read { path, .. } => {
             let data = json!({"path": path, "from": 1, "to": 2, "total": 9, "more": true, "next": 3, "kind": "text"});
@@ -245,6 +312,10 @@ pub fn shown(prompt: &Prompt) -> String {
     for tool in &prompt.tools {
         let strict = tool.strict.map(|s| format!(" (strict {s})")).unwrap_or_default();
         let _ = writeln!(out, "tool {}{strict}: {}\n  {}", tool.name, tool.about, tool.schema);
+        if let Some(free) = &tool.free {
+            let grammar = free.grammar.as_ref().map(|g| format!(", {}:\n{}", g.syntax, g.definition));
+            let _ = writeln!(out, "  free form in {}{}", free.field, grammar.unwrap_or_default());
+        }
     }
     for block in &prompt.system {
         let _ = writeln!(out, "--- {}\n{block}", word(style.system_role));

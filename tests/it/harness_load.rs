@@ -92,6 +92,10 @@ fn mistakes_are_named_with_their_place() {
         tools("[bash]\ndoes = \"shell\"\n[bash.params]\ncommand = { typ = \"string\" }\n"),
         tools("[bash]\nabout = \"x\"\n"),
         tools("[bash]\ndoes = \"shell\"\nargs = [\"command\"]\n"),
+        tools("[p]\ndoes = \"patch\"\nfree = \"inptu\"\n[p.params]\ninput = { to = \"text\" }\n"),
+        tools(
+            "[p]\ndoes = \"patch\"\nfree = \"input\"\ngrammar = { syntax = \"lark\", file = \"no.lark\" }\n[p.params]\ninput = { to = \"text\" }\n",
+        ),
         error(&[], "qwen"),
         error(&[], "zzz"),
     ];
@@ -122,7 +126,14 @@ fn auto_takes_the_familys_harness() {
         ("x", "Qwen/Qwen3-Coder-30B-A3B-Instruct", "qwen-code"),
         ("x", "QwQ-32B", "qwen-code"),
         ("dashscope", "anything", "qwen-code"),
-        ("openai", "gpt-5.1", "minimal"),
+        ("openai", "gpt-5.1", "native"),
+        ("openrouter", "openai/gpt-4o", "native"),
+        ("ollama", "gpt-oss:20b", "native"),
+        ("openai", "o3", "native"),
+        ("openai", "o4-mini", "native"),
+        ("openai", "GPT-5-codex", "native"),
+        ("x", "o5000", "minimal"),
+        ("x", "my-gpt-4", "minimal"),
         ("x", "llama-3.3-70b", "minimal"),
         ("x", "my-qwen-tune", "minimal"),
     ];
@@ -131,10 +142,35 @@ fn auto_takes_the_familys_harness() {
     }
     let dir = tempfile::tempdir().unwrap();
     let mine = "extends = \"minimal\"\n[match]\nmodels = [\"qwen*\"]\n";
-    let library =
-        write(dir.path(), &[("mine/harness.toml", mine), ("native/harness.toml", "extends = \"minimal\"")]);
+    let library = write(dir.path(), &[("mine/harness.toml", mine)]);
     assert_eq!(library.pick("x", "qwen3"), "mine");
-    assert_eq!(library.pick("openai", "gpt-5.1"), "native");
+}
+
+#[test]
+fn a_fork_may_change_what_is_free_form() {
+    let dir = tempfile::tempdir().unwrap();
+    let base = "extends = \"native\"\n";
+    let files = [
+        ("own/harness.toml", base),
+        ("own/tools.toml", "[apply_patch]\ngrammar = { syntax = \"regex\", file = \"mine.lark\" }\n"),
+        ("own/mine.lark", ".+"),
+        ("plain/harness.toml", base),
+        ("plain/tools.toml", "[apply_patch]\nfree = \"\"\n"),
+    ];
+    let library = write(dir.path(), &files);
+    let free = |id: &str| {
+        let tools = library.sample(id, &sample_model()).unwrap().prompt.tools;
+        let tool = tools.into_iter().find(|tool| tool.name == "apply_patch").unwrap();
+        tool.free.map(|free| (free.field, free.grammar.map(|g| (g.syntax, g.definition))))
+    };
+    let surface = |id: &str| library.get(id).unwrap().surface(&sample_model());
+    let (field, grammar) = free("native").unwrap();
+    assert_eq!(field, "input");
+    assert!(grammar.unwrap().1.starts_with("start: \"*** Begin Patch\""));
+    let own = Some(("input".to_owned(), Some(("regex".to_owned(), ".+".to_owned()))));
+    assert_eq!((free("own"), free("plain")), (own, None));
+    assert_eq!(surface("own"), surface("native"), "a grammar is a hint to the sampler");
+    assert_ne!(surface("plain"), surface("native"));
 }
 
 #[tokio::test]

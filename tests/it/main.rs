@@ -21,6 +21,7 @@ mod exec_stream;
 mod harness;
 mod harness_kit;
 mod harness_load;
+mod harness_wire;
 #[cfg(target_os = "linux")]
 mod install;
 #[cfg(target_os = "linux")]
@@ -30,6 +31,7 @@ mod layers;
 mod local;
 mod login;
 mod models;
+mod native;
 #[cfg(target_os = "linux")]
 mod sandbox;
 #[cfg(target_os = "linux")]

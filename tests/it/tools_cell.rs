@@ -7,7 +7,14 @@ use crate::cell::{TACK, block_on, holds};
 use crate::tools_kit::{Bench, edit, eventually, read, write};
 
 fn background(command: &str) -> Action {
-    Action::Shell { command: command.into(), timeout: None, background: true, cwd: None, about: None }
+    Action::Shell {
+        command: command.into(),
+        timeout: None,
+        background: true,
+        yield_after: None,
+        cwd: None,
+        about: None,
+    }
 }
 
 /// A bench whose folder is a workspace; None, aloud, where no sandbox holds.
@@ -65,6 +72,7 @@ fn limits_hold_in_the_sandbox() {
             command: "yes".into(),
             timeout: Some(500),
             background: false,
+            yield_after: None,
             cwd: None,
             about: None,
         };
@@ -73,6 +81,7 @@ fn limits_hold_in_the_sandbox() {
             command: "echo up; sleep 1000".into(),
             timeout: None,
             background: true,
+            yield_after: None,
             cwd: None,
             about: None,
         };
@@ -146,6 +155,7 @@ fn file_tools_do_not_see_what_commands_have_of_their_own() {
             command: command.into(),
             timeout: None,
             background: false,
+            yield_after: None,
             cwd: Some(cwd.into()),
             about: None,
         };

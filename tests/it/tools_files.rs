@@ -5,7 +5,7 @@ use tack::model::{Action, Keep, Limits, State, WriteMode};
 use crate::tools_kit::{Bench, edit, read, write};
 
 fn window(path: &str, line: u64, count: u64) -> Action {
-    Action::Read { path: path.into(), line: Some(line), count: Some(count) }
+    Action::Read { path: path.into(), line: Some(line), count: Some(count), image: false }
 }
 
 fn create(path: &str, text: &str) -> Action {
@@ -116,6 +116,11 @@ async fn g15_an_image_becomes_an_image() {
     for (path, mime) in [("b.gif", "image/gif"), ("c.webp", "image/webp"), ("d", "image/jpeg")] {
         assert_eq!(bench.run(&read(path)).await.images[0].mime, mime);
     }
+    let only = |path: &str| Action::Read { path: path.into(), line: None, count: None, image: true };
+    bench.put("text", "no image\n");
+    let none = bench.run(&only("text")).await;
+    assert_eq!((none.state, &none.data["error"], none.seen.len()), (State::Failed, &"no_image".into(), 0));
+    assert_eq!(bench.run(&only("a.png")).await.images.len(), 1);
     bench.put("huge.png", [png.to_vec(), vec![0; 6 << 20]].concat());
     assert_eq!(bench.run(&read("huge.png")).await.state, State::Failed);
 }
@@ -331,7 +336,7 @@ async fn g24_a_working_folder_need_not_be_utf_8() {
         assert_eq!(bench.run(&glob).await.text, "f.txt");
     }
     let patch = "*** Begin Patch\n*** Update File: f.txt\n@@\n-two\n+three\n*** End Patch\n";
-    assert_eq!(bench.run(&Action::Patch { text: patch.into() }).await.state, State::Ok);
+    assert_eq!(bench.run(&Action::Patch { text: patch.into(), cwd: None }).await.state, State::Ok);
 }
 
 #[cfg(target_os = "linux")]

@@ -119,7 +119,7 @@ impl Bench {
     /// Asks a job for its output until it has printed this.
     pub async fn job_says(&self, id: &str, wanted: &str) -> String {
         let mut all = String::new();
-        let ask = Action::Job { op: tack::model::JobOp::Output, id: id.into() };
+        let ask = Action::Job { op: tack::model::JobOp::Output, id: id.into(), wait: None, input: None };
         eventually(async || {
             all.push_str(self.run(&ask).await.data["output"].as_str().unwrap());
             all.contains(wanted)
@@ -147,11 +147,18 @@ pub async fn eventually(mut holds: impl AsyncFnMut() -> bool) {
 }
 
 pub fn shell(command: &str) -> Action {
-    Action::Shell { command: command.into(), timeout: None, background: false, cwd: None, about: None }
+    Action::Shell {
+        command: command.into(),
+        timeout: None,
+        background: false,
+        yield_after: None,
+        cwd: None,
+        about: None,
+    }
 }
 
 pub fn read(path: &str) -> Action {
-    Action::Read { path: path.into(), line: None, count: None }
+    Action::Read { path: path.into(), line: None, count: None, image: false }
 }
 
 pub fn edit(path: &str, old: &str, new: &str) -> Action {

@@ -29,7 +29,7 @@ async fn fixtures_of_patch() {
             bench.put(file, bytes);
         }
         let text = std::fs::read_to_string(case.join("patch.txt")).unwrap();
-        let outcome = bench.run(&Action::Patch { text }).await;
+        let outcome = bench.run(&Action::Patch { text, cwd: None }).await;
         let refused = !case.join("expected").is_dir();
         let state = if refused { State::Failed } else { State::Ok };
         assert_eq!(outcome.state, state, "{name}: {}", outcome.text);
@@ -46,7 +46,7 @@ async fn a_patch_that_a_file_lost_meanwhile_refuses_is_not_half_done() {
     bench.put("b", "changed by somebody\n1\n");
     let text =
         "*** Begin Patch\n*** Update File: a\n@@\n-1\n+2\n*** Update File: b\n@@\n-1\n+2\n*** End Patch\n";
-    let outcome = bench.run(&Action::Patch { text: text.into() }).await;
+    let outcome = bench.run(&Action::Patch { text: text.into(), cwd: None }).await;
     assert_eq!(outcome.state, State::Failed);
     assert_eq!(outcome.data["error"], "changed");
     assert_eq!(bench.bytes("a"), b"1\n");
@@ -63,7 +63,7 @@ async fn a_patch_that_the_policy_forbids_in_part_changes_nothing() {
         "*** Delete File: kept/b\n",
     ] {
         let text = format!("*** Begin Patch\n*** Update File: a\n@@\n-1\n+2\n{second}*** End Patch\n");
-        let outcome = bench.run(&Action::Patch { text }).await;
+        let outcome = bench.run(&Action::Patch { text, cwd: None }).await;
         assert_eq!(outcome.state, State::Refused, "{}", outcome.text);
         assert_eq!(bench.bytes("a"), b"1\n");
     }
@@ -78,7 +78,7 @@ async fn a_patch_that_the_disk_stops_says_what_was_applied() {
     let text = format!(
         "*** Begin Patch\n*** Update File: a\n@@\n-1\n+2\n*** Add File: small/b\n{big}*** Add File: c\n+x\n*** End Patch\n"
     );
-    let outcome = bench.run(&Action::Patch { text }).await;
+    let outcome = bench.run(&Action::Patch { text, cwd: None }).await;
     assert_eq!(outcome.state, State::Failed);
     assert!(
         outcome.text.starts_with("the patch stopped half way: small/b: No space left on device"),
@@ -88,4 +88,16 @@ async fn a_patch_that_the_disk_stops_says_what_was_applied() {
     assert!(outcome.text.ends_with("Applied: updated a. Not applied: small/b, c"), "{}", outcome.text);
     assert_eq!(bench.bytes("a"), b"2\n");
     assert!(!bench.exists("small/b") && !bench.exists("c"));
+}
+
+#[tokio::test]
+async fn a_patch_of_another_folder_starts_there() {
+    let bench = Bench::new().file("sub/a", "1\n").file("a", "1\n");
+    let text = "*** Begin Patch\n*** Update File: a\n*** Move to: b\n@@\n-1\n+2\n*** End Patch\n".to_owned();
+    let outcome = bench.run(&Action::Patch { text, cwd: Some("sub".into()) }).await;
+    assert_eq!((outcome.state, outcome.text.as_str()), (State::Ok, "moved sub/a to sub/b"));
+    assert_eq!((bench.bytes("sub/b"), bench.bytes("a")), (b"2\n".to_vec(), b"1\n".to_vec()));
+    let text = "*** Begin Patch\n*** Delete File: a\n*** End Patch\n".to_owned();
+    let here = bench.cwd.to_string_lossy().into_owned();
+    assert_eq!(bench.run(&Action::Patch { text, cwd: Some(here) }).await.text, "deleted a");
 }

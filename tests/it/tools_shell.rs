@@ -24,17 +24,25 @@ fn with_timeout(command: &str, timeout: u64) -> Action {
         command: command.into(),
         timeout: Some(timeout),
         background: false,
+        yield_after: None,
         cwd: None,
         about: None,
     }
 }
 
 fn background(command: &str) -> Action {
-    Action::Shell { command: command.into(), timeout: None, background: true, cwd: None, about: None }
+    Action::Shell {
+        command: command.into(),
+        timeout: None,
+        background: true,
+        yield_after: None,
+        cwd: None,
+        about: None,
+    }
 }
 
 fn job(op: JobOp, id: &str) -> Action {
-    Action::Job { op, id: id.into() }
+    Action::Job { op, id: id.into(), wait: None, input: None }
 }
 
 #[tokio::test]
@@ -66,6 +74,7 @@ async fn a_command_runs_where_it_is_asked_to() {
         command: "pwd".into(),
         timeout: None,
         background: false,
+        yield_after: None,
         cwd: Some(cwd.into()),
         about: None,
     };
@@ -299,4 +308,71 @@ async fn g09_editors_and_pagers_do_not_wait() {
     }
     assert!(start.elapsed() < Duration::from_secs(5));
     assert_eq!(bench.shell("git log --oneline | wc -l").await.text.trim(), "1");
+}
+
+fn yielding(command: &str, yield_after: u64) -> Action {
+    let (command, yield_after) = (command.into(), Some(yield_after));
+    Action::Shell { command, timeout: Some(1), background: false, yield_after, cwd: None, about: None }
+}
+
+fn waiting(id: &str, wait: u64, input: Option<&str>) -> Action {
+    let input = input.map(str::to_owned);
+    Action::Job { op: JobOp::Output, id: id.into(), wait: Some(wait), input }
+}
+
+#[tokio::test]
+async fn a_command_that_ends_before_it_goes_on_is_like_any_other() {
+    let bench = Bench::new();
+    let outcome = bench.run(&yielding("sleep 0.05; echo out; exit 3", 60_000)).await;
+    assert_eq!((outcome.state, outcome.exit, outcome.text.as_str()), (State::Failed, Some(3), "out\n"));
+    assert_eq!((&outcome.data["background"], &outcome.data["job"]), (&false.into(), &().into()));
+    assert_eq!(bench.toolbox.running(), Vec::<String>::new());
+    assert_eq!(bench.toolbox.ended(), [], "its end was the answer");
+    let left = std::fs::read_dir(&bench.spill).map_or(0, Iterator::count);
+    assert_eq!(left, 0, "all of it was shown, so no file is kept");
+    let long = bench.run(&yielding("seq 1 3000", 60_000)).await;
+    let spill = long.cut.unwrap().spill.unwrap();
+    assert_eq!(std::fs::read_to_string(&spill).unwrap().lines().count(), 3000);
+}
+
+#[tokio::test]
+async fn a_command_that_still_runs_goes_on_as_a_job() {
+    let bench = Bench::new();
+    bench.shell("mkfifo go").await;
+    let outcome = bench.run(&yielding("echo one; read line < go; echo two; exit 4", 1)).await;
+    assert_eq!((outcome.state, outcome.exit), (State::Ok, None));
+    assert_eq!((&outcome.data["job"], &outcome.data["running"]), (&"job1".into(), &true.into()));
+    assert_eq!(bench.toolbox.running(), ["job1"]);
+    let typed = bench.run(&waiting("job1", 0, Some("y\n"))).await;
+    assert_eq!((typed.state, &typed.data["error"]), (State::Failed, &"no_stdin".into()));
+    bench.run(&background("echo > go")).await;
+    let ended = bench.run(&waiting("job1", 60_000, Some(""))).await;
+    let all =
+        format!("{}{}", outcome.data["output"].as_str().unwrap(), ended.data["output"].as_str().unwrap());
+    assert_eq!((ended.exit, all.as_str()), (Some(4), "one\ntwo\n"));
+    let seen: Vec<_> = bench.toolbox.ended().into_iter().map(|job| job.id).collect();
+    assert!(!seen.contains(&"job1".to_owned()), "the wait has told of it");
+}
+
+#[tokio::test]
+async fn ctrl_c_ends_a_command_that_goes_on() {
+    let bench = Bench::new();
+    let started = bench.run(&yielding("exec sleep 1000", 1)).await;
+    let stopped = bench.run(&waiting("job1", 60_000, Some("\u{3}"))).await;
+    assert_eq!(stopped.data["running"], false);
+    assert!(!alive(&started.data["pid"].to_string()));
+}
+
+#[tokio::test]
+async fn a_stop_while_a_command_may_go_on_ends_it() {
+    let bench = Bench::new();
+    let command = yielding("echo $$ > pid; exec sleep 1000", 600_000);
+    let stop = async {
+        eventually(async || bench.exists("pid") && !bench.bytes("pid").is_empty()).await;
+        bench.cancel.cancel();
+    };
+    let (outcome, ()) = tokio::join!(bench.run(&command), stop);
+    assert_eq!(outcome.state, State::Interrupted);
+    assert!(!alive(&String::from_utf8(bench.bytes("pid")).unwrap()));
+    assert_eq!(bench.toolbox.running(), Vec::<String>::new());
 }

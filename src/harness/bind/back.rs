@@ -14,7 +14,7 @@ use crate::model::Action;
 use super::{field, plays};
 
 /// Fields whose loss leaves the meaning as it is.
-const SOFT: [&str; 6] = ["timeout", "about", "limit", "mode", "id", "ignore"];
+const SOFT: [&str; 9] = ["timeout", "yield_after", "wait", "about", "limit", "mode", "image", "id", "ignore"];
 
 /// Name and arguments, or None when this surface cannot say it.
 pub(crate) fn unbind(kit: &Kit, action: &Action) -> Option<(String, Map<String, Value>)> {
@@ -39,8 +39,14 @@ fn say(tool: &Tool, variant: Option<(&str, &Variant)>, fields: &Value) -> Option
     let mut args = Map::new();
     let picked = variant.map(|(_, v)| v);
     for (path, fixed) in tool.with.iter().chain(picked.iter().flat_map(|v| v.with.iter())) {
-        if left.get(path) == Some(fixed) {
-            left.remove(path);
+        match left.get(path) {
+            Some(said) if said == fixed => {
+                left.remove(path);
+            }
+            Some(_) => {}
+            // The tool would say more than the action does.
+            None if is_neutral(fixed) => {}
+            None => return None,
         }
     }
     for (name, param) in tool.params.iter().filter(|(name, _)| plays(tool, picked, name)) {
@@ -87,6 +93,7 @@ fn take(left: &mut BTreeMap<String, Value>, fields: &Value, to: &str, param: &Pa
         },
         Unit::Millis => json!(number()?),
         Unit::FromZero => json!(number()?.saturating_sub(1)),
+        Unit::Job => json!(value?.as_str()?.trim_start_matches("job").parse::<u64>().ok()?),
         Unit::Range => return None,
     };
     let below = format!("{to}.");

@@ -5,6 +5,7 @@
 
 mod back;
 mod coerce;
+mod heredoc;
 pub(crate) mod mend;
 
 use serde_json::{Map, Value, json};
@@ -47,11 +48,22 @@ pub(super) fn bind(kit: &Kit, name: &str, args: &str) -> Action {
 
 pub(super) fn try_bind(kit: &Kit, name: &str, args: &str) -> Result<Action, Fault> {
     let (_, tool) = resolve(kit, name).ok_or(Fault::UnknownTool)?;
-    let args = mend::object(args).map_err(|flaw| match flaw {
+    let mut args = mend::object(args).map_err(|flaw| match flaw {
         Flaw::CutOff => Fault::CutOff,
         Flaw::Bad(problem) => Fault::BadJson(problem),
     })?;
-    fill(tool, &args)
+    // A wire with free-form calls does not know the parameter's name, and models make one up.
+    if let Some(field) = &tool.free
+        && args.len() == 1
+        && !args.contains_key(field)
+    {
+        args = args.into_iter().map(|(_, text)| (field.clone(), text)).collect();
+    }
+    let action = fill(tool, &args)?;
+    Ok(match &tool.patch_word {
+        Some(word) => heredoc::as_patch(word, action),
+        None => action,
+    })
 }
 
 pub(super) fn unknown(kit: &Kit, name: &str, args: &str, fault: &Fault) -> Action {
@@ -270,9 +282,14 @@ fn set(action: &mut Value, (name, to): (&str, &str), value: &Value, param: &Para
     };
     let whole = |factor: f64, plus: f64| {
         let number = value.as_f64().filter(|n| *n >= 0.0 && *n < 1e12).ok_or_else(negative)?;
+        let number = match param.clamp {
+            Some([least, most]) => number.clamp(least as f64, most as f64),
+            None => number,
+        };
         Ok(json!((number * factor + plus).round() as u64))
     };
     let value = match param.unit {
+        Unit::Job => json!(format!("job{}", whole(1.0, 0.0)?)),
         Unit::Plain if value.is_number() => whole(1.0, 0.0)?,
         Unit::Plain => value.clone(),
         Unit::Seconds => whole(1000.0, 0.0)?,

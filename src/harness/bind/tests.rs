@@ -207,6 +207,7 @@ fn an_action_can_be_said_on_another_surface() {
         command: command.to_owned(),
         timeout: None,
         background: false,
+        yield_after: None,
         cwd: None,
         about: None,
     };
@@ -217,7 +218,7 @@ fn an_action_can_be_said_on_another_surface() {
             .map(|(o, n, all)| Edit { old: (*o).to_owned(), new: (*n).to_owned(), all: *all })
             .collect(),
     };
-    let read = |line, count| Action::Read { path: "a".to_owned(), line, count };
+    let read = |line, count| Action::Read { path: "a".to_owned(), line, count, image: false };
     let table = [
         (shell("ls"), "qwen-code", Some(json!(["run_shell_command", {"command": "ls"}]))),
         (shell("ls"), "mini-swe-agent", Some(json!(["bash", {"command": "ls"}]))),
@@ -226,6 +227,7 @@ fn an_action_can_be_said_on_another_surface() {
                 command: "x".to_owned(),
                 timeout: Some(1500),
                 background: false,
+                yield_after: None,
                 cwd: None,
                 about: None,
             },
@@ -237,6 +239,7 @@ fn an_action_can_be_said_on_another_surface() {
                 command: "x".to_owned(),
                 timeout: None,
                 background: true,
+                yield_after: None,
                 cwd: None,
                 about: None,
             },
@@ -248,6 +251,7 @@ fn an_action_can_be_said_on_another_surface() {
                 command: "x".to_owned(),
                 timeout: None,
                 background: false,
+                yield_after: None,
                 cwd: Some("/d".to_owned()),
                 about: None,
             },
@@ -309,11 +313,11 @@ fn an_action_can_be_said_on_another_surface() {
             Some(json!(["str_replace_editor", {"command": "undo_edit", "path": "a"}])),
         ),
         (
-            Action::Job { op: JobOp::Stop, id: "j".to_owned() },
+            Action::Job { op: JobOp::Stop, id: "j".to_owned(), wait: None, input: None },
             "qwen-code",
             Some(json!(["task_stop", {"task_id": "j"}])),
         ),
-        (Action::Job { op: JobOp::Output, id: "j".to_owned() }, "qwen-code", None),
+        (Action::Job { op: JobOp::Output, id: "j".to_owned(), wait: None, input: None }, "qwen-code", None),
         (
             Action::Todo {
                 items: vec![TodoItem { id: None, text: "t".to_owned(), status: TodoStatus::Completed }],
@@ -322,6 +326,31 @@ fn an_action_can_be_said_on_another_surface() {
             Some(json!(["todo_write", {"todos": [{"content": "t", "status": "completed", "id": "1"}]}])),
         ),
         (Action::Unknown { name: "x".to_owned(), why: String::new() }, "minimal", None),
+        (shell("ls"), "native", Some(json!(["exec_command", {"cmd": "ls"}]))),
+        // Only an image is looked at there.
+        (read(None, None), "native", None),
+        (
+            Action::Read { path: "a".to_owned(), line: None, count: None, image: true },
+            "native",
+            Some(json!(["view_image", {"path": "a"}])),
+        ),
+        (
+            Action::Read { path: "a".to_owned(), line: None, count: None, image: true },
+            "pi",
+            Some(json!(["read", {"path": "a"}])),
+        ),
+        (
+            Action::Job { op: JobOp::Output, id: "job12".to_owned(), wait: Some(500), input: None },
+            "native",
+            Some(json!(["write_stdin", {"session_id": 12, "yield_time_ms": 500}])),
+        ),
+        (Action::Job { op: JobOp::Stop, id: "job12".to_owned(), wait: None, input: None }, "native", None),
+        (
+            Action::Patch { text: "p".to_owned(), cwd: None },
+            "native",
+            Some(json!(["apply_patch", {"input": "p"}])),
+        ),
+        (Action::Patch { text: "p".to_owned(), cwd: Some("/d".to_owned()) }, "native", None),
     ];
     for (action, harness, want) in table {
         let got =
@@ -339,11 +368,11 @@ proptest::proptest! {
         line in proptest::option::of(1u64..9999),
         count in proptest::option::of(1u64..500),
         which in 0usize..5,
-        harness in proptest::sample::select(vec!["minimal", "pi", "qwen-code", "swe-agent"]),
+        harness in proptest::sample::select(vec!["minimal", "pi", "qwen-code", "swe-agent", "native"]),
     ) {
         let action = match which {
-            0 => Action::Shell { command: text, timeout: None, background: false, cwd: None, about: None },
-            1 => Action::Read { path, line, count: line.and(count) },
+            0 => Action::Shell { command: text, timeout: None, background: false, yield_after: None, cwd: None, about: None },
+            1 => Action::Read { path, line, count: line.and(count), image: false },
             2 => Action::Write { path, text, mode: WriteMode::Create },
             3 => Action::Edit { path, edits: vec![Edit { old: text.clone(), new: text, all: false }] },
             _ => Action::Insert { path, line: 3, text },
@@ -353,9 +382,71 @@ proptest::proptest! {
         if let Some((name, args)) = unbind(kit, &action) {
             let back = match bind(kit, &name, &Value::Object(args).to_string()) {
                 Action::Write { path, text, .. } => Action::Write { path, text, mode: WriteMode::Create },
+                Action::Shell { command, timeout, background, cwd, about, .. } => {
+                    Action::Shell { command, timeout, background, yield_after: None, cwd, about }
+                }
                 other => other,
             };
             proptest::prop_assert_eq!(back, action);
         }
     }
+}
+
+#[test]
+fn the_native_tools_are_read() {
+    let exec = |cmd: &str, wait: u64| Action::Shell {
+        command: cmd.to_owned(),
+        timeout: None,
+        background: false,
+        yield_after: Some(wait),
+        cwd: None,
+        about: None,
+    };
+    let job = |input: Option<&str>, wait| Action::Job {
+        op: JobOp::Output,
+        id: "job3".to_owned(),
+        wait: Some(wait),
+        input: input.map(str::to_owned),
+    };
+    let table = [
+        ("exec_command", r#"{"cmd": "ls"}"#, exec("ls", 10_000)),
+        (
+            "exec_command",
+            r#"{"cmd": "ls", "yield_time_ms": 1, "login": true, "shell": "zsh"}"#,
+            exec("ls", 250),
+        ),
+        (
+            "exec_command",
+            r#"{"cmd": "ls", "yield_time_ms": 99000, "tty": true, "new": 1}"#,
+            exec("ls", 30_000),
+        ),
+        ("functions.exec_command", r#"{"command": "ls"}"#, exec("ls", 10_000)),
+        ("write_stdin", r#"{"session_id": 3}"#, job(None, 10_000)),
+        (
+            "write_stdin",
+            r#"{"session_id": "3", "chars": "\u0003", "yield_time_ms": 500}"#,
+            job(Some("\u{3}"), 500),
+        ),
+        ("apply_patch", r#"{"patch": "p"}"#, Action::Patch { text: "p".to_owned(), cwd: None }),
+        (
+            "exec_command",
+            r#"{"cmd": "apply_patch <<'EOF'\n*** Begin Patch\n*** End Patch\nEOF", "workdir": "/d"}"#,
+            Action::Patch { text: "*** Begin Patch\n*** End Patch".to_owned(), cwd: Some("/d".to_owned()) },
+        ),
+    ];
+    let loaded = loaded("native");
+    for (name, args, want) in table {
+        assert_eq!(bind(loaded.kit(&model(Class::F)), name, args), want, "{name} {args}");
+    }
+    let told: Vec<String> = [
+        ("read_file", r#"{"path": "a"}"#),
+        ("exec_command", r#"{"cmd": 'ls'}"#),
+        ("exec_command", r#"{"workdir": "/"}"#),
+        ("exec_command", r#"{"cmd": ["ls"]}"#),
+        ("write_stdin", r#"{"session_id": "main"}"#),
+    ]
+    .iter()
+    .map(|(name, args)| format!("{name} {args}\n  {}", why("native", name, args)))
+    .collect();
+    insta::assert_snapshot!(told.join("\n"));
 }

@@ -305,8 +305,14 @@ fn shell(kit: &Kit, body: &str) -> Option<Raw> {
     let dialect = crate::harness::manifest::Dialect { labels, ..Default::default() };
     let blocks = fenced::blocks(body, &dialect);
     let [Block { text, span }] = &blocks[..] else { return None };
-    let action =
-        Action::Shell { command: text.clone(), timeout: None, background: false, cwd: None, about: None };
+    let action = Action::Shell {
+        command: text.clone(),
+        timeout: None,
+        background: false,
+        yield_after: None,
+        cwd: None,
+        about: None,
+    };
     let (name, args) = bind::unbind(kit, &action)?;
     (body.trim() == body[span.0..span.1].trim()).then(|| Raw::Calls(vec![(name, Value::Object(args))], *span))
 }

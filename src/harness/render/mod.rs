@@ -28,7 +28,10 @@ pub(super) fn prompt(kit: &Kit, view: &View<'_>) -> anyhow::Result<Prompt> {
     let mut thread = Thread::new(manifest.messages.merge);
     for (at, opening) in manifest.opening.iter().enumerate() {
         let name = opening.file.clone().unwrap_or_else(|| opening_name(at));
-        thread.push(opening.role, vec![Piece::Text(kit.render(&name, &values)?)]);
+        let text = kit.render(&name, &values)?;
+        if !text.trim().is_empty() {
+            thread.push(opening.role, vec![Piece::Text(text)]);
+        }
     }
     History { kit, view, values }.render(&mut thread)?;
     let tools = match manifest.dialect.kind {
@@ -53,7 +56,7 @@ fn specs(kit: &Kit) -> Vec<ToolSpec> {
         about: tool.about.clone(),
         schema: tool.schema(),
         strict: tool.strict,
-        free: None,
+        free: kit.free(tool),
     };
     kit.tools.iter().map(spec).collect()
 }
@@ -79,6 +82,12 @@ fn body(kit: &Kit, view: &View<'_>) -> Map<String, Value> {
         WireKind::Messages => &request.messages,
     };
     body.extend(own.clone());
+    for only in &request.only {
+        let here = only.wire.is_none_or(|wire| wire == view.wire);
+        if here && super::load::matches_any(&only.models, &view.model.name) {
+            body.extend(only.body.clone());
+        }
+    }
     if let Some(most) = view.model.max_output {
         for key in ["max_tokens", "max_completion_tokens", "max_output_tokens"] {
             if let Some(limit) = body.get_mut(key) {

@@ -14,7 +14,7 @@ use crate::harness::dialect::{fenced, text_of};
 use crate::harness::kit::Kit;
 use crate::harness::manifest::{Absent, DialectKind, Trim};
 use crate::harness::{Saying, View};
-use crate::model::{Part, Reply, State, Stop, ToolCall, ToolResult};
+use crate::model::{CallId, Part, Reply, State, Stop, ToolCall, ToolResult, WireKind};
 use crate::wire::prompt::{Piece, Role};
 
 use super::thread::Thread;
@@ -34,6 +34,13 @@ struct Said<'a> {
     name: String,
     args: String,
     result: Option<&'a ToolResult>,
+}
+
+/// Whether a reply's calls are sent as the model wrote them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Words {
+    AsWritten,
+    Other,
 }
 
 /// A call with its result.
@@ -62,9 +69,10 @@ impl<'a> Replay<'a> {
         if fenced && same {
             return self.text_as_it_was(thread, reply, &pairs);
         }
+        let words = if same || pairs.is_empty() { Words::AsWritten } else { Words::Other };
         match self.said(same, &pairs) {
             Some(said) if fenced => self.as_blocks(thread, reply, &said),
-            Some(said) => self.as_calls(thread, reply, said),
+            Some(said) => self.as_calls(thread, reply, (words, said)),
             None => self.told(thread, reply, &pairs),
         }
     }
@@ -84,7 +92,7 @@ impl<'a> Replay<'a> {
     }
 
     fn text_as_it_was(&mut self, thread: &mut Thread, reply: &Reply, pairs: &[Pair<'_>]) {
-        let mut pieces = self.thinking(reply, pairs.len());
+        let mut pieces = self.thinking(reply, pairs.len(), Words::AsWritten);
         pieces.extend(text_piece(text_of(reply)));
         push_reply(thread, pieces);
         for (_, result) in pairs {
@@ -92,17 +100,23 @@ impl<'a> Replay<'a> {
         }
     }
 
-    fn as_calls(&mut self, thread: &mut Thread, reply: &Reply, said: Vec<Said<'_>>) {
-        let mut pieces = self.thinking(reply, said.len());
-        pieces.extend(text_piece(text_without_calls(reply)));
-        let mut answers = Vec::new();
+    fn as_calls(&mut self, thread: &mut Thread, reply: &Reply, (words, said): (Words, Vec<Said<'_>>)) {
+        let thinking = self.thinking(reply, said.len(), words);
+        let spanned = said.iter().any(|said| said.call.span.is_some());
+        let (mut calls, mut answers) = (Vec::new(), Vec::new());
         for Said { call, name, args, result } in said {
             let id = self.id(reply, call);
-            pieces.push(Piece::Call { id: id.clone(), name: name.clone(), args });
+            calls.push((&call.id, Piece::Call { id: id.clone(), name: name.clone(), args }));
             let failed = result.is_none_or(|result| result.outcome.state != State::Ok);
             answers.push(Piece::Result { id, name, pieces: self.answer(result), failed });
         }
-        push_reply(thread, pieces);
+        if words == Words::AsWritten && is_own(self.view, reply) && !spanned {
+            push_reply(thread, in_order(reply, thinking, calls));
+        } else {
+            let text = text_piece(text_without_calls(reply));
+            let calls = calls.into_iter().map(|(_, call)| call);
+            push_reply(thread, thinking.into_iter().chain(text).chain(calls).collect());
+        }
         for answer in answers {
             thread.push(Role::Tool, vec![answer]);
         }
@@ -110,7 +124,7 @@ impl<'a> Replay<'a> {
 
     /// One command to a reply: several calls become several replies.
     fn as_blocks(&mut self, thread: &mut Thread, reply: &Reply, said: &[Said<'_>]) {
-        let mut pieces = self.thinking(reply, said.len());
+        let mut pieces = self.thinking(reply, said.len(), Words::Other);
         let mut text = text_without_calls(reply);
         for Said { name, args, result, .. } in said {
             let block = self.kit.tool(name).and_then(|(name, tool)| {
@@ -166,7 +180,13 @@ impl<'a> Replay<'a> {
         id
     }
 
-    fn thinking(&mut self, reply: &Reply, calls: usize) -> Vec<Piece> {
+    /// The reply's reasoning, where it may be sent: to the model, provider and wire that it came from.
+    ///
+    /// A signature of the messages API covers the reasoning's text alone, so it holds beside calls in
+    /// other words; and while calls wait for their answers, that API wants it there. A sealed item of
+    /// the responses API belongs to the item that it was followed by (without that, or with another,
+    /// the server refuses the request), so it goes only where its calls are sent as they were written.
+    fn thinking(&mut self, reply: &Reply, calls: usize, words: Words) -> Vec<Piece> {
         let thinking = &self.kit.manifest.thinking;
         if thinking.echo == "none" || !is_own(self.view, reply) {
             return Vec::new();
@@ -180,6 +200,9 @@ impl<'a> Replay<'a> {
         let mut pieces: Vec<Piece> = Vec::new();
         for part in &reply.parts {
             if let Part::Thinking { text, field, seal } = part {
+                if seal.is_some() && words == Words::Other && self.view.wire == WireKind::Responses {
+                    continue;
+                }
                 let field = named.clone().or_else(|| field.clone());
                 // A signature covers the text as it is.
                 let text = if seal.is_some() { text.clone() } else { trimmed(text) };
@@ -192,6 +215,28 @@ impl<'a> Replay<'a> {
         self.seen_thinking |= !pieces.is_empty();
         pieces
     }
+}
+
+/// The pieces in the order in which the model made them: reasoning stands before what it led to.
+/// Reasoning at the end led to nothing, and servers refuse it there.
+fn in_order(reply: &Reply, thinking: Vec<Piece>, calls: Vec<(&CallId, Piece)>) -> Vec<Piece> {
+    let is_thinking = |part: &Part| matches!(part, Part::Thinking { .. });
+    let (mut thinking, mut calls) = (thinking.into_iter(), calls.into_iter().peekable());
+    // Only a placeholder can stand for reasoning that is not there.
+    let absent = !reply.parts.iter().any(is_thinking);
+    let mut pieces: Vec<Piece> = if absent { thinking.by_ref().collect() } else { Vec::new() };
+    for part in &reply.parts {
+        match part {
+            Part::Thinking { .. } => pieces.extend(thinking.next()),
+            Part::Text { text } => pieces.extend(text_piece(text.clone())),
+            Part::Call(call) => pieces.extend(calls.next_if(|(id, _)| **id == call.id).map(|(_, call)| call)),
+            Part::Image(_) => {}
+        }
+    }
+    while matches!(pieces.last(), Some(Piece::Thinking { .. })) {
+        pieces.pop();
+    }
+    pieces
 }
 
 /// A reply that says nothing is left out: servers refuse it.

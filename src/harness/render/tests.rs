@@ -1,6 +1,4 @@
-//! Tests of rendering: valid histories and stable prefixes.
-
-use proptest::prelude::*;
+//! Tests of rendering, one case each; `histories` has those over any history.
 
 use super::*;
 use crate::harness::Verdict;
@@ -9,11 +7,14 @@ use crate::harness::testing::{Bench, call, item, loaded, reply, result, text, us
 use crate::model::{BlobId, CallId, ItemId, Mark, Outcome, Stop, Summary};
 use crate::wire::prompt::Message;
 
-const ALL: [&str; 5] = ["minimal", "pi", "swe-agent", "mini-swe-agent", "qwen-code"];
-
 fn rendered(harness: &str, items: &[Item]) -> Vec<Message> {
+    rendered_over(harness, WireKind::Chat, items)
+}
+
+fn rendered_over(harness: &str, wire: WireKind, items: &[Item]) -> Vec<Message> {
     let (loaded, bench) = (loaded(harness), Bench::new());
-    prompt(loaded.kit(&bench.model), &bench.view(items)).unwrap().messages
+    let view = View { wire, ..bench.view(items) };
+    prompt(loaded.kit(&bench.model), &view).unwrap().messages
 }
 
 /// Messages as lines, one per piece.
@@ -84,6 +85,58 @@ fn thinking_is_echoed_to_its_origin_only() {
     reply.origin.model = "another".to_owned();
     assert_eq!(tail("minimal", &items, 2)[0], "Assistant: ok | <c bash {\"command\": \"ls\"}>");
     assert!(!lines(&rendered("swe-agent", &items)).join("\n").contains("<thinking"));
+}
+
+/// A reply over a wire, its reasoning sealed there.
+fn sealed_over(wire: WireKind, parts: Vec<Part>) -> [Item; 3] {
+    let seal = |part| match part {
+        Part::Thinking { text, .. } => {
+            Part::Thinking { text, field: None, seal: Some(serde_json::json!(wire.name())) }
+        }
+        other => other,
+    };
+    let parts = parts.into_iter().map(seal).collect();
+    let mut items = [user(1, "go"), said("minimal", 2, parts, Stop::Calls), result(3, "c", "a")];
+    if let Body::Assistant(reply) = &mut items[1].body {
+        reply.origin.wire = wire;
+    }
+    items
+}
+
+/// The responses API wants a sealed item beside the very item that followed it; a signature of the
+/// messages API is of the reasoning alone, and is wanted while calls wait for their answers.
+#[test]
+fn a_seal_goes_with_other_words_only_where_it_holds() {
+    let parts = || vec![thinking("hm"), text("ok"), call("c", "bash", "{\"command\": \"ls\"}")];
+    let table = [
+        (WireKind::Responses, "minimal", true),
+        (WireKind::Responses, "qwen-code", false),
+        (WireKind::Responses, "swe-agent", false),
+        (WireKind::Messages, "minimal", true),
+        (WireKind::Messages, "qwen-code", true),
+        (WireKind::Chat, "qwen-code", true),
+    ];
+    for (wire, harness, want) in table {
+        let items = sealed_over(wire, parts());
+        let all = lines(&rendered_over(harness, wire, &items)).join("\n");
+        assert_eq!(all.contains("<thinking hm>"), want, "{harness} over {wire:?}: {all}");
+        for other in [WireKind::Chat, WireKind::Responses, WireKind::Messages] {
+            let all = lines(&rendered_over(harness, other, &items)).join("\n");
+            assert!(other == wire || !all.contains("<thinking"), "{wire:?} sealed, {other:?} sent: {all}");
+        }
+    }
+}
+
+#[test]
+fn reasoning_stands_before_what_it_led_to() {
+    let ls = || call("c", "bash", "{\"command\": \"ls\"}");
+    let parts = vec![thinking("one"), text("so"), thinking("two"), ls(), thinking("and")];
+    let items = sealed_over(WireKind::Responses, parts);
+    let got = lines(&rendered_over("minimal", WireKind::Responses, &items));
+    assert_eq!(
+        got[1], "Assistant: <thinking one> | so | <thinking two> | <c bash {\"command\": \"ls\"}>",
+        "what led to nothing is left out"
+    );
 }
 
 #[test]
@@ -211,142 +264,34 @@ fn images_are_left_out_where_the_model_is_blind() {
     assert!(!lines(&blind.messages)[0].contains("<image>"));
 }
 
-fn any_call() -> impl Strategy<Value = Part> {
-    let named = prop_oneof![
-        Just(("bash", "{\"command\": \"ls\"}")),
-        Just(("read", "{\"path\": \"a\", \"offset\": 3}")),
-        Just(("edit", "{\"path\": \"a\", \"oldText\": \"x\", \"newText\": \"y\"}")),
-        Just(("nonsense", "{\"a\": 1}")),
-        Just(("bash", "{\"command\": \"l")),
-        Just(("run_shell_command", "{\"command\": \"ls\", \"is_background\": true}")),
-        Just(("str_replace_editor", "{\"command\": \"view\", \"path\": \"/a\"}")),
-    ];
-    (0u8..6, named).prop_map(|(id, (name, args))| call(&format!("c{id}"), name, args))
+#[test]
+fn an_opening_that_says_nothing_is_no_message() {
+    let (loaded, mut bench) = (loaded("native"), Bench::new());
+    bench.scene.instructions.clear();
+    let items = [user(1, "go")];
+    let messages = prompt(loaded.kit(&bench.model), &bench.view(&items)).unwrap().messages;
+    let heads: Vec<String> = lines(&messages).iter().map(|line| line.chars().take(12).collect()).collect();
+    assert_eq!(heads, ["User: <envir", "User: go"]);
 }
 
-fn any_part() -> impl Strategy<Value = Part> {
-    prop_oneof![
-        2 => any_call(),
-        1 => Just(text("")),
-        1 => Just(text("words")),
-        1 => Just(text("```\nls\n```")),
-        1 => Just(text("```json\n{\"name\": \"bash\", \"arguments\": {\"command\": \"ls\"}}\n```")),
-        1 => Just(thinking("hm")),
-    ]
-}
-
-fn any_stop() -> impl Strategy<Value = Stop> {
-    prop_oneof![
-        3 => Just(Stop::Done),
-        1 => Just(Stop::Calls),
-        1 => Just(Stop::Length),
-        1 => Just(Stop::Broken),
-        1 => Just(Stop::Interrupted),
-    ]
-}
-
-/// Anything a damaged log might hold, in any order.
-fn any_body() -> impl Strategy<Value = Body> {
-    let kinds = prop_oneof![
-        Just(NoteKind::Correction),
-        Just(NoteKind::Guard),
-        Just(NoteKind::Reminder),
-        Just(NoteKind::Fact)
-    ];
-    let replies = (0usize..5, proptest::collection::vec(any_part(), 0..4), any_stop());
-    let loose = ToolResult { call: CallId("call_2_0".to_owned()), outcome: Outcome::ok(""), shown: vec![] };
-    prop_oneof![
-        2 => Just(user(1, "prompt").body),
-        1 => kinds.prop_map(|kind| note(1, kind, "a note").body),
-        4 => replies.prop_map(|(by, parts, stop)| said(ALL[by], 2, parts, stop).body),
-        3 => (0u8..6).prop_map(|id| result(1, &format!("c{id}"), "gave").body),
-        1 => Just(Body::Result(loose)),
-        1 => Just(Body::Mark(Mark::Interrupted)),
-        1 => (0u64..9).prop_map(|upto| Body::Summary(Summary { text: "sum".to_owned(), request: String::new(), upto: ItemId(upto) })),
-    ]
-}
-
-fn numbered(bodies: Vec<Body>) -> Vec<Item> {
-    bodies.into_iter().enumerate().map(|(at, body)| item(at as u64 + 1, body)).collect()
-}
-
-fn check_valid(messages: &[Message]) -> Result<(), TestCaseError> {
-    let mut ids = std::collections::HashSet::new();
-    let mut waiting: Vec<String> = Vec::new();
-    for message in messages {
-        prop_assert!(!message.pieces.is_empty());
-        for piece in &message.pieces {
-            match piece {
-                Piece::Result { id, .. } => {
-                    prop_assert_eq!(message.role, Role::Tool);
-                    prop_assert!(
-                        !waiting.is_empty() && waiting.remove(0) == *id,
-                        "an answer without its call"
-                    );
-                }
-                Piece::Call { id, args, .. } => {
-                    prop_assert_eq!(message.role, Role::Assistant);
-                    prop_assert!(ids.insert(id.clone()), "the id {} twice", id);
-                    prop_assert!(serde_json::from_str::<Map<String, Value>>(args).is_ok());
-                    waiting.push(id.clone());
-                }
-                Piece::Text(_) | Piece::Image { .. } | Piece::Thinking { .. } => {}
-            }
-        }
-        if message.role != Role::Assistant && message.role != Role::Tool {
-            prop_assert!(waiting.is_empty(), "calls without answers");
-        }
-    }
-    prop_assert!(waiting.is_empty(), "calls without answers at the end");
-    for pair in messages.windows(2) {
-        let alike = pair[0].role == pair[1].role && matches!(pair[0].role, Role::User | Role::Assistant);
-        prop_assert!(!alike, "two of {:?} in a row", pair[0].role);
-    }
-    Ok(())
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
-
-    #[test]
-    fn a_history_is_valid_whatever_the_log_holds(bodies in proptest::collection::vec(any_body(), 0..12)) {
-        let items = numbered(bodies);
-        for harness in ALL {
-            check_valid(&rendered(harness, &items))?;
-        }
-    }
-
-    /// What was sent stays as it was: the server's cache holds.
-    #[test]
-    fn an_item_added_only_adds_to_the_end(turns in proptest::collection::vec((any_call(), 0usize..3), 1..5), by in 0usize..5) {
-        let mut items = vec![user(1, "go")];
-        let mut sent: Vec<(usize, Vec<Message>)> = Vec::new();
-        let harness = ["minimal", "pi", "qwen-code"][by % 3];
-        for (at, (part, more)) in turns.into_iter().enumerate() {
-            sent.push((items.len(), rendered(harness, &items)));
-            let id = items.len() as u64 + 1;
-            let Part::Call(mut call) = part else { unreachable!() };
-            call.id = CallId(format!("k{at}"));
-            items.push(said(ALL[by], id, vec![text("so"), Part::Call(call)], Stop::Calls));
-            let ids: Vec<CallId> = match &items[items.len() - 1].body {
-                Body::Assistant(reply) => reply.parts.iter().filter_map(|p| match p { Part::Call(c) => Some(c.id.clone()), _ => None }).collect(),
-                _ => unreachable!(),
-            };
-            // A reply without calls is followed by a correction or ends the turn.
-            let more = if ids.is_empty() { more.max(1) } else { more };
-            for call in ids {
-                let id = items.len() as u64 + 1;
-                items.push(result(id, &call.0, "gave"));
-            }
-            for _ in 0..more {
-                let id = items.len() as u64 + 1;
-                items.push(note(id, NoteKind::Fact, "a fact"));
-            }
-        }
-        let last = rendered(harness, &items);
-        for (count, before) in sent {
-            prop_assert!(last.starts_with(&before), "the first {} items", count);
-        }
+#[test]
+fn fields_that_only_some_models_take_are_sent_to_those() {
+    let loaded = loaded("native");
+    let sent = |name: &str, wire| {
+        let mut bench = Bench::new();
+        bench.model.name = name.to_owned();
+        let view = View { wire, ..bench.view(&[]) };
+        prompt(loaded.kit(&bench.model), &view).unwrap().body.get("text").is_some()
+    };
+    for (name, wire, want) in [
+        ("gpt-5.5", WireKind::Responses, true),
+        ("openai/GPT-6-sol", WireKind::Responses, true),
+        ("gpt-5.5", WireKind::Chat, false),
+        ("gpt-4.1", WireKind::Responses, false),
+        ("o3", WireKind::Responses, false),
+        ("gpt-oss-20b", WireKind::Responses, false),
+    ] {
+        assert_eq!(sent(name, wire), want, "{name} over {wire:?}");
     }
 }
 
@@ -359,3 +304,5 @@ fn retries_hold_no_calls() {
     assert!(matches!(verdict, Verdict::Retry(_)));
     assert!(crate::harness::testing::calls(&reply).is_empty());
 }
+
+mod histories;
