@@ -15,8 +15,9 @@
 //! ```
 //!
 //! `model` is pure values. `harness` knows of `wire` only [`wire::prompt`]. `tools` never sees the
-//! name a model calls a tool by. `config` is read from `agent` upwards; below it, settings arrive
-//! as arguments. `docs/architecture.md` lists the invariants.
+//! name a model calls a tool by. `login` stores keys, and `cli` alone asks it. `config` is read from
+//! `agent` upwards; below it, settings arrive as arguments. `docs/architecture.md` lists the
+//! invariants.
 
 pub mod model;
 
@@ -26,6 +27,8 @@ pub mod store;
 pub mod wire;
 
 pub mod tools;
+
+pub mod login;
 
 pub mod config;
 

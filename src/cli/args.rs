@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use crate::sandbox::{GitAccess, Mode};
+use crate::wire::local::Kind;
 
 /// Flags of a session, interactive or one-shot. They may stand before or after the subcommand.
 #[derive(Args, Clone, Debug, Default)]
@@ -63,10 +64,12 @@ pub(super) struct SessionFlags {
     /// Never look at standard input
     #[arg(long)]
     pub(super) no_stdin: bool,
-    #[arg(long, hide = true)]
+    /// Use the model that a local server has loaded
+    #[arg(long)]
     pub(super) oss: bool,
-    #[arg(long, hide = true, value_name = "NAME")]
-    pub(super) local_provider: Option<String>,
+    /// The same, of this server
+    #[arg(long, value_enum, value_name = "NAME")]
+    pub(super) local_provider: Option<LocalProvider>,
 }
 
 /// Flags of one-shot runs only.
@@ -123,6 +126,14 @@ pub(super) enum SessionMode {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum LocalProvider {
+    Ollama,
+    Lmstudio,
+    Llamacpp,
+    Vllm,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Git {
     Read,
     Commit,
@@ -153,6 +164,17 @@ impl From<SandboxMode> for Mode {
             SandboxMode::ReadOnly => Self::ReadOnly,
             SandboxMode::WorkspaceWrite => Self::WorkspaceWrite,
             SandboxMode::DangerFullAccess => Self::DangerFullAccess,
+        }
+    }
+}
+
+impl From<LocalProvider> for Kind {
+    fn from(provider: LocalProvider) -> Self {
+        match provider {
+            LocalProvider::Ollama => Self::Ollama,
+            LocalProvider::Lmstudio => Self::LmStudio,
+            LocalProvider::Llamacpp => Self::LlamaCpp,
+            LocalProvider::Vllm => Self::Vllm,
         }
     }
 }

@@ -5,6 +5,7 @@ use std::io::Write;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::config::{self, ConfigError};
+use crate::login::LoginError;
 use crate::store::StoreError;
 
 /// What a command may fail with.
@@ -38,6 +39,11 @@ impl CliError {
         self
     }
 
+    /// Message, hint and exit code, for a command that goes on.
+    pub(super) fn into_parts(self) -> (String, Option<String>, i32) {
+        (self.message, self.hint, self.code)
+    }
+
     pub(super) fn code(mut self, code: i32) -> Self {
         self.code = code;
         self
@@ -65,6 +71,12 @@ impl From<anyhow::Error> for CliError {
 
 impl From<ConfigError> for CliError {
     fn from(error: ConfigError) -> Self {
+        Self { message: error.message, hint: error.hint, code: USAGE }
+    }
+}
+
+impl From<LoginError> for CliError {
+    fn from(error: LoginError) -> Self {
         Self { message: error.message, hint: error.hint, code: USAGE }
     }
 }

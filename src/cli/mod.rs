@@ -4,14 +4,21 @@
 
 mod args;
 mod demo;
+mod doctor;
 mod error;
 mod exec;
 mod harness;
+mod keys;
+mod local;
+mod login;
+mod models;
+mod providers;
 mod sandbox;
 mod sessions;
 mod setup;
 #[cfg(test)]
 mod tests;
+mod typed;
 
 use std::ffi::OsString;
 
@@ -55,27 +62,27 @@ enum Command {
     Sandbox(sandbox::Args),
     /// See a whole task done, by a recorded model in the real sandbox; needs no key
     Demo(Box<demo::Args>),
+    /// Store a key: in the system's keychain, or in a file where there is none
+    Login(login::Args),
+    /// Remove a stored key
+    Logout(login::OutArgs),
+    /// List providers and whether their keys are there
+    Providers(providers::Args),
+    /// List models: those tack knows, a service's own, or those of local servers
+    Models(models::Args),
+    /// See whether all is set up: key, server, window, sandbox
+    Doctor(Box<doctor::Args>),
     // Named in the contract and not built yet: not in the help, one sentence when called.
     #[command(hide = true)]
     Resume(Later),
     #[command(hide = true)]
     Fork(Later),
     #[command(hide = true)]
-    Models(Later),
-    #[command(hide = true)]
-    Providers(Later),
-    #[command(hide = true)]
-    Login(Later),
-    #[command(hide = true)]
-    Logout(Later),
-    #[command(hide = true)]
     Acp(Later),
     #[command(hide = true)]
     Mcp(Later),
     #[command(hide = true)]
     McpServer(Later),
-    #[command(hide = true)]
-    Doctor(Later),
     #[command(hide = true)]
     Completions(Later),
     #[command(hide = true)]
@@ -121,14 +128,14 @@ fn dispatch(cli: Cli) -> Result<i32, CliError> {
             Err(later("resume").hint("go on in one-shot mode with: tack exec resume"))
         }
         Some(Command::Fork(_)) => Err(later("fork")),
-        Some(Command::Models(_)) => Err(later("models")),
-        Some(Command::Providers(_)) => Err(later("providers")),
-        Some(Command::Login(_)) => Err(later("login").hint("set the provider's key variable instead")),
-        Some(Command::Logout(_)) => Err(later("logout")),
+        Some(Command::Models(args)) => models::run(&args, &session),
+        Some(Command::Providers(args)) => providers::run(&args, &session),
+        Some(Command::Login(args)) => login::run(&args, &session),
+        Some(Command::Logout(args)) => login::run_out(&args, &session),
         Some(Command::Acp(_)) => Err(later("acp")),
         Some(Command::Mcp(_)) => Err(later("mcp")),
         Some(Command::McpServer(_)) => Err(later("mcp-server")),
-        Some(Command::Doctor(_)) => Err(later("doctor")),
+        Some(Command::Doctor(args)) => doctor::run(*args, session),
         Some(Command::Completions(_)) => Err(later("completions")),
         Some(Command::Update(_)) => Err(later("update")),
     }

@@ -18,6 +18,7 @@ use crate::sandbox::{EnvWish, Mode, Net, Policy, PolicyError, Scratch, Wish};
 use crate::store::{Session, Sessions};
 use crate::wire::catalog;
 use crate::wire::client::HttpClient;
+use crate::wire::local::Found;
 use crate::wire::provider::Provider;
 use crate::wire::recorded::Recorded;
 use crate::wire::{self, Client};
@@ -36,6 +37,8 @@ pub(super) struct Base {
     pub(super) config: Config,
     pub(super) warnings: Vec<String>,
     pub(super) library: Library,
+    /// The model that was found on a local server.
+    pub(super) found: Option<Found>,
 }
 
 /// Which session to work in.
@@ -80,7 +83,10 @@ pub(super) fn base(flags: &SessionFlags) -> Result<Base, CliError> {
     if loaded.project_trusted {
         folders.push(project.join(".tack/harnesses"));
     }
-    Ok(Base { env, dirs, cwd, config: loaded.config, warnings, library: Library::new(folders) })
+    let library = Library::new(folders);
+    let mut base = Base { env, dirs, cwd, config: loaded.config, warnings, library, found: None };
+    base.heed_ollama_host();
+    Ok(base)
 }
 
 fn working_folder(given: Option<&Path>) -> Result<PathBuf, CliError> {
@@ -119,8 +125,17 @@ fn overrides(flags: &SessionFlags) -> Result<Vec<Override>, CliError> {
 }
 
 impl Base {
-    /// The model and who serves it, by configuration and catalog.
+    /// The model and who serves it, with the key that is wanted there.
     pub(super) fn model(&self) -> Result<(Model, Option<Provider>), CliError> {
+        let (model, mut provider) = self.chosen()?;
+        if let Some(provider) = &mut provider {
+            self.give_key(provider)?;
+        }
+        Ok((model, provider))
+    }
+
+    /// The same without looking for stored keys, by configuration and catalog.
+    pub(super) fn chosen(&self) -> Result<(Model, Option<Provider>), CliError> {
         if self.config.model_provider.as_deref() == Some(DEMO) {
             return Ok((demo_model(), None));
         }
@@ -132,21 +147,20 @@ impl Base {
                 .hint(format!("name one: -m {name}/MODEL")));
         }
         let choice = config::choose(&self.config, &known, |provider, name| {
-            catalog::models(provider).any(|model| model == name).then_some(true)
+            let found = self.found.as_ref().is_some_and(|found| found.name == name);
+            (found || catalog::models(provider).any(|model| model == name)).then_some(true)
         })?;
         let provider = config::resolve(&self.config, &choice.provider, &self.env, &self.dirs)?;
         wire::of(provider.wire).map_err(|failure| CliError::usage(failure.to_string()))?;
-        if provider.needs_key && provider.key.is_none() {
-            return Err(self.key_missing(&provider));
-        }
         let facts = catalog::facts(&choice.provider, &choice.model);
+        let told = self.found.clone().unwrap_or_default();
         let prices = self.config.prices.get(&format!("{}/{}", choice.provider, choice.model)).copied();
         let model = Model {
             wire: provider.wire,
             class: Class::of(&choice.model, !provider.local),
-            window: self.config.model_context_window.or(facts.window),
+            window: self.config.model_context_window.or(told.window).or(facts.window),
             max_output: facts.max_output,
-            vision: facts.vision,
+            vision: told.vision.or(facts.vision),
             effort: self.config.model_reasoning_effort.clone(),
             thinking: facts.thinking.unwrap_or(provider.quirks.thinking),
             local: provider.local,
@@ -157,11 +171,11 @@ impl Base {
         Ok((model, Some(provider)))
     }
 
-    fn key_missing(&self, provider: &Provider) -> CliError {
-        let name = &provider.name;
+    pub(super) fn key_missing(&self, provider: &Provider) -> CliError {
+        let (name, id) = (&provider.name, &provider.id);
         let Some(variable) = &provider.env_key else {
             return CliError::usage(format!("{name} wants a key, and none is configured"))
-                .hint(format!("set env_key in [model_providers.{}]", provider.id));
+                .hint(format!("store one: tack login {id}; or set env_key in [model_providers.{id}]"));
         };
         let state = match (self.env.get(variable), self.env.text(variable)) {
             (None, _) => "not set",
@@ -175,7 +189,7 @@ impl Base {
             None | Some(_) => "",
         };
         CliError::usage(format!("{name} wants a key, and {variable} is {state}"))
-            .hint(format!("export {variable}=… and run this again{other}"))
+            .hint(format!("export {variable}=… or store one: tack login {id}{other}"))
     }
 
     /// The harness asked for, or the one that suits the model.
@@ -197,7 +211,7 @@ impl Base {
 
     /// Says so when a local model's window leaves the harness little room, and gives it the surface
     /// for small models, unless the user chose the harness.
-    fn fit_window(&self, model: &mut Model, harness: &dyn Harness) -> Option<String> {
+    pub(super) fn fit_window(&self, model: &mut Model, harness: &dyn Harness) -> Option<String> {
         let window = model.window.filter(|_| model.local)?;
         let surface = self.library.sample(harness.id(), model).ok()?.listing.tokens;
         if window >= ROOM * surface as u64 {
@@ -316,15 +330,12 @@ impl Base {
 
     /// Everything together.
     pub(super) fn ready(
-        self,
+        mut self,
         flags: &SessionFlags,
         which: &Which,
         stopper: Stopper,
     ) -> Result<Ready, CliError> {
-        if flags.oss || flags.local_provider.is_some() {
-            return Err(CliError::usage("--oss and --local-provider are not built yet")
-                .hint("name the local server yourself: tack -p PROMPT -m ollama/MODEL"));
-        }
+        self.use_local(flags)?;
         let (mut model, provider) = self.model()?;
         let harness = self.harness(&model)?;
         let holds = match &provider {

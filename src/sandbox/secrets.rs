@@ -69,7 +69,7 @@ const SYSTEM: &[&str] =
     &["/etc/shadow", "/etc/gshadow", "/etc/ssl/private", "/etc/sudoers", "/etc/sudoers.d"];
 
 /// tack's own, in each of its folders.
-const OWN: &[&str] = &["auth.json", "auth.toml"];
+const OWN: &[&str] = &["auth"];
 
 pub(super) fn defaults(home: Option<&Path>, config_dirs: &[PathBuf]) -> Vec<PathBuf> {
     let below = |dir: &Path, names: &[&str]| -> Vec<PathBuf> { names.iter().map(|n| dir.join(n)).collect() };

@@ -7,17 +7,18 @@ use std::path::{Path, PathBuf};
 use regex::Regex;
 
 /// A module of `src/` and those it may use besides itself.
-const LAYERS: [(&str, &[&str]); 10] = [
+const LAYERS: [(&str, &[&str]); 11] = [
     ("model", &[]),
     ("wire", &["model"]),
     ("harness", &["model", "wire::prompt"]),
     ("sandbox", &["model"]),
     ("store", &["model"]),
     ("tools", &["model", "sandbox"]),
+    ("login", &["wire"]),
     ("config", &["model", "sandbox", "wire"]),
     ("agent", &["model", "wire", "harness", "sandbox", "store", "tools", "config"]),
     ("exec", &["model", "wire", "harness", "sandbox", "store", "tools", "config", "agent"]),
-    ("cli", &["model", "wire", "harness", "sandbox", "store", "tools", "config", "agent", "exec"]),
+    ("cli", &["model", "wire", "harness", "sandbox", "store", "tools", "login", "config", "agent", "exec"]),
 ];
 
 fn rust_files(dir: &str) -> Vec<(PathBuf, String)> {

@@ -28,6 +28,9 @@ mod install;
 mod install_bad;
 mod kit;
 mod layers;
+mod local;
+mod login;
+mod models;
 mod native;
 #[cfg(target_os = "linux")]
 mod sandbox;

@@ -59,7 +59,7 @@ fn hide_beats_protect_beats_write_beats_read() {
         (".ssh/id", Op::Read, "hidden"),
         (".ssh/id", Op::Write, "hidden"),
         (".aws/credentials", Op::Read, "hidden"),
-        (".config/tack/auth.json", Op::Read, "hidden"),
+        (".config/tack/auth/keys.json", Op::Read, "hidden"),
         (".config/tack/config.toml", Op::Read, "allowed"),
         ("tmp/a", Op::Write, "allowed"),
         ("/tmp/a", Op::Write, "allowed"),

@@ -260,7 +260,11 @@ pub fn chain(error: &dyn Error) -> String {
 
 impl Place<'_> {
     pub fn who(&self) -> String {
-        format!("{} (model {})", self.provider.name, self.model)
+        match self.model {
+            // What is asked is no model.
+            "" => self.provider.name.clone(),
+            model => format!("{} (model {model})", self.provider.name),
+        }
     }
 
     /// Without user, password and query, which may hold a key.

@@ -4,6 +4,7 @@
 //! [`retry`] says whether to send again, [`error`] what to tell the person.
 
 pub mod error;
+pub mod get;
 pub mod http;
 pub mod retry;
 

@@ -1,0 +1,201 @@
+//! `tack doctor`: is all there that a run needs? Asks no server but the one that is configured.
+
+mod call;
+mod server;
+
+use std::io::Write;
+use std::path::Path;
+
+use serde::Serialize;
+use serde_json::json;
+
+use super::args::SessionFlags;
+use super::error::CliError;
+use super::keys::KeyState;
+use super::setup::{self, Base};
+use crate::model::Model;
+use crate::sandbox::{Mode, Tier};
+use crate::wire::provider::Provider;
+
+#[derive(clap::Args, Debug)]
+pub(super) struct Args {
+    /// Also ask the model once, with one tool: costs some tokens
+    #[arg(long)]
+    call: bool,
+    /// As one JSON object
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    session: SessionFlags,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum State {
+    Ok,
+    /// A run works, and something about it is worth knowing.
+    Note,
+    Failed,
+}
+
+/// One thing that was looked at.
+#[derive(Clone, Debug, Serialize)]
+struct Check {
+    name: &'static str,
+    state: State,
+    text: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
+    /// What the program ends with when this failed.
+    #[serde(skip)]
+    code: i32,
+}
+
+impl Check {
+    fn ok(name: &'static str, text: impl Into<String>) -> Self {
+        Self { name, state: State::Ok, text: text.into(), hint: None, code: 0 }
+    }
+
+    fn note(name: &'static str, text: impl Into<String>) -> Self {
+        Self { state: State::Note, ..Self::ok(name, text) }
+    }
+
+    fn failed(name: &'static str, error: CliError) -> Self {
+        let (text, hint, code) = error.into_parts();
+        Self { name, state: State::Failed, text, hint, code }
+    }
+
+    fn hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
+    }
+}
+
+pub(super) fn run(args: Args, outer: SessionFlags) -> Result<i32, CliError> {
+    let flags = outer.merge(args.session);
+    let mut checks = Vec::new();
+    match setup::base(&flags) {
+        Ok(base) => examine(base, &flags, args.call, &mut checks),
+        Err(error) => checks.push(Check::failed("configuration", error)),
+    }
+    // Of several failures the one in the settings has to be mended first.
+    let code = checks.iter().map(|check| check.code).max().unwrap_or(0);
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        let text = serde_json::to_string_pretty(&json!({"ok": code == 0, "checks": checks}));
+        writeln!(out, "{}", text.map_err(anyhow::Error::from)?)?;
+        return Ok(code);
+    }
+    for check in &checks {
+        let mark = match check.state {
+            State::Ok => "ok",
+            State::Note => "note",
+            State::Failed => "FAILED",
+        };
+        writeln!(out, "{mark:<6}  {:<13}  {}", check.name, check.text)?;
+        if let Some(hint) = &check.hint {
+            writeln!(out, "{:23}{hint}", "")?;
+        }
+    }
+    Ok(code)
+}
+
+fn examine(mut base: Base, flags: &SessionFlags, call: bool, checks: &mut Vec<Check>) {
+    checks.push(match base.dirs.config_file() {
+        Some(path) if path.exists() => Check::ok("configuration", path.display().to_string()),
+        Some(path) => Check::ok("configuration", format!("built in; there is no {}", path.display())),
+        None => Check::ok("configuration", "built in"),
+    });
+    checks.extend(base.warnings.iter().map(|warning| Check::note("configuration", warning)));
+    let chosen = base.use_local(flags).and_then(|()| base.chosen());
+    match chosen {
+        Ok((model, provider)) => served(&base, model, provider, call, checks),
+        Err(error) => checks.push(Check::failed("model", error)),
+    }
+    checks.push(sandbox(&base, flags));
+    checks.push(sessions(&base));
+}
+
+fn served(base: &Base, mut model: Model, provider: Option<Provider>, call: bool, checks: &mut Vec<Check>) {
+    checks.push(Check::ok("model", format!("{} at {}", model.name, model.provider)));
+    match base.harness(&model) {
+        Ok(harness) => {
+            checks
+                .push(Check::ok("harness", format!("{}, over the {} wire", harness.id(), model.wire.name())));
+        }
+        Err(error) => checks.push(Check::failed("harness", error)),
+    }
+    let Some(mut provider) = provider else {
+        checks.push(Check::ok("server", "none: the model's words are recorded"));
+        return;
+    };
+    match key(base, &mut provider) {
+        Ok(check) => checks.push(check),
+        Err(error) => {
+            checks.push(Check::failed("key", error));
+            return;
+        }
+    }
+    let reached = server::reach(&provider, &mut model, checks);
+    checks.push(match model.window {
+        Some(window) => Check::ok("window", format!("{window} tokens")),
+        None => {
+            Check::note("window", "unknown").hint("set model_context_window, so that tack can sum up in time")
+        }
+    });
+    if let Ok(harness) = base.harness(&model)
+        && let Some(tight) = base.fit_window(&mut model, &*harness)
+    {
+        checks.push(Check::note("window", tight));
+    }
+    if call && reached {
+        checks.push(call::try_out(&model, provider));
+    }
+}
+
+fn key(base: &Base, provider: &mut Provider) -> Result<Check, CliError> {
+    let state = base.key_state(provider)?;
+    base.give_key(provider)?;
+    Ok(match state {
+        KeyState::Variable(_) | KeyState::Stored(_) | KeyState::Missing | KeyState::NotNeeded => {
+            Check::ok("key", state.text(provider))
+        }
+    })
+}
+
+fn sandbox(base: &Base, flags: &SessionFlags) -> Check {
+    if flags.mode().or(base.config.sandbox_mode) == Some(Mode::DangerFullAccess) {
+        return Check::note("sandbox", "off: commands may do anything you may do");
+    }
+    let report = match super::sandbox::report() {
+        Ok(report) => report,
+        Err(error) => return Check::failed("sandbox", error.code(1)),
+    };
+    let how = "tack sandbox check says more";
+    match report.tier {
+        Tier::Namespaces => Check::ok("sandbox", "full: namespaces, Landlock and seccomp"),
+        Tier::Landlock => Check::note("sandbox", "reduced: Landlock and seccomp only").hint(how),
+        Tier::Seatbelt | Tier::WindowsToken => Check::ok("sandbox", "the system's own"),
+        Tier::None => Check::failed("sandbox", CliError::failed("none can be set up here").hint(how)),
+    }
+}
+
+fn sessions(base: &Base) -> Check {
+    let Some(dir) = base.dirs.sessions() else {
+        return Check::note("sessions", "not kept: there is no folder").hint("set HOME or TACK_HOME");
+    };
+    match try_to_write(&dir) {
+        Ok(()) => Check::ok("sessions", dir.display().to_string()),
+        Err(error) => Check::failed(
+            "sessions",
+            CliError::failed(format!("{} cannot be written: {error}", dir.display()))
+                .hint("make room or rights there, or set TACK_HOME to another folder"),
+        ),
+    }
+}
+
+fn try_to_write(dir: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(dir)?;
+    let path = dir.join(format!(".doctor-{}", std::process::id()));
+    std::fs::write(&path, "x")?;
+    std::fs::remove_file(&path)
+}

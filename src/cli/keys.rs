@@ -1,0 +1,88 @@
+//! Where a provider's key comes from: a variable before a stored one.
+
+use super::error::CliError;
+use super::setup::Base;
+use crate::login::{self, Keys, Place};
+use crate::wire::provider::Provider;
+
+/// Whether a provider's key is there, and where. Never the key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum KeyState {
+    /// In this variable.
+    Variable(String),
+    Stored(Place),
+    /// Wanted and not there.
+    Missing,
+    NotNeeded,
+}
+
+impl KeyState {
+    /// For scripts.
+    pub(super) fn word(&self) -> &'static str {
+        match self {
+            Self::Variable(_) => "variable",
+            Self::Stored(Place::Keychain) => "keychain",
+            Self::Stored(Place::File) => "file",
+            Self::Missing => "missing",
+            Self::NotNeeded => "none needed",
+        }
+    }
+
+    /// For people.
+    pub(super) fn text(&self, provider: &Provider) -> String {
+        match self {
+            Self::Variable(name) => format!("{name} is set"),
+            Self::Stored(Place::Keychain) => "stored in the keychain".to_owned(),
+            Self::Stored(Place::File) => "stored in a file".to_owned(),
+            Self::Missing => match &provider.env_key {
+                Some(name) => format!("missing: {name}"),
+                None => "missing".to_owned(),
+            },
+            Self::NotNeeded => "none needed".to_owned(),
+        }
+    }
+}
+
+impl Base {
+    /// The stored keys; None without a folder for them.
+    pub(super) fn keys(&self) -> Option<Keys> {
+        self.dirs.data.as_ref().map(|data| Keys::new(data, login::system()))
+    }
+
+    /// Gives the provider its stored key when no variable has one. An error when a key is wanted and
+    /// there is none.
+    pub(super) fn give_key(&self, provider: &mut Provider) -> Result<(), CliError> {
+        if provider.usable_key().is_some() {
+            return Ok(());
+        }
+        if let Some(keys) = self.keys()
+            && let Some(key) = keys.load(&provider.id)?
+        {
+            provider.key = Some(key);
+        }
+        if provider.needs_key && provider.usable_key().is_none() {
+            return Err(self.key_missing(provider));
+        }
+        Ok(())
+    }
+
+    /// Looks at variables and the list of stored keys; asks no keychain.
+    pub(super) fn key_state(&self, provider: &Provider) -> Result<KeyState, CliError> {
+        if provider.usable_key().is_some() {
+            let set = |name: &&str| self.env.text(name).is_some_and(|text| !text.trim().is_empty());
+            let own = provider.env_key.as_deref().filter(set);
+            let passed = Some("CODEX_API_KEY").filter(set);
+            let name = if provider.id == "openai" { passed.or(own) } else { own.or(passed) };
+            return Ok(KeyState::Variable(name.unwrap_or_default().to_owned()));
+        }
+        let stored = match self.keys() {
+            Some(keys) => keys.place(&provider.id)?,
+            None => None,
+        };
+        Ok(match stored {
+            Some(place) => KeyState::Stored(place),
+            None if provider.needs_key => KeyState::Missing,
+            None => KeyState::NotNeeded,
+        })
+    }
+}

@@ -1,0 +1,113 @@
+//! `tack login`, `tack logout`: a provider's key, stored and removed.
+
+use std::io::{IsTerminal, Read, Write};
+
+use super::args::SessionFlags;
+use super::error::CliError;
+use super::setup::{self, Base};
+use super::typed::{self, Typed};
+use crate::config;
+use crate::login::{self, Keys, LONGEST, Place, Wish};
+use crate::wire::provider::Provider;
+
+#[derive(clap::Args, Debug)]
+pub(super) struct Args {
+    /// Whose key it is; the provider in use when left out. The key comes from stdin, or is asked for
+    #[arg(value_name = "PROVIDER")]
+    id: Option<String>,
+    /// Keep it in a file that only you can read, not in the keychain
+    #[arg(long)]
+    file: bool,
+}
+
+#[derive(clap::Args, Debug)]
+pub(super) struct OutArgs {
+    /// Whose key to remove; the provider in use when left out
+    #[arg(value_name = "PROVIDER")]
+    id: Option<String>,
+}
+
+pub(super) fn run(args: &Args, flags: &SessionFlags) -> Result<i32, CliError> {
+    let base = setup::base(flags)?;
+    let provider = whose(&base, args.id.as_deref())?;
+    let keys = keys(&base)?;
+    let text = if std::io::stdin().is_terminal() {
+        match typed::ask(&format!("Key for {} (not shown): ", provider.name))? {
+            Typed::Line(text) => text,
+            Typed::Stopped(code) => return Ok(code),
+        }
+    } else {
+        piped()?
+    };
+    let key = login::parse(&text)?;
+    let wish = if args.file { Wish::File } else { Wish::Keychain };
+    let stored = keys.save(&provider.id, &key, wish)?;
+    let mut out = std::io::stdout();
+    let (name, file) = (&provider.name, keys.file());
+    match (stored.place, stored.why) {
+        (Place::Keychain, _) => writeln!(out, "The key for {name} is in {}.", keys.keychain())?,
+        (Place::File, None) => {
+            writeln!(out, "The key for {name} is in {}, which only you can read.", file.display())?;
+        }
+        (Place::File, Some(why)) => writeln!(
+            out,
+            "There is no keychain here: {why}.\nThe key for {name} is in {}, which only you can read.",
+            file.display()
+        )?,
+    }
+    if provider.usable_key().is_some() {
+        let variable = provider.env_key.as_deref().unwrap_or("CODEX_API_KEY");
+        writeln!(out, "{variable} is set as well, and wins while it is.")?;
+    }
+    Ok(0)
+}
+
+pub(super) fn run_out(args: &OutArgs, flags: &SessionFlags) -> Result<i32, CliError> {
+    let base = setup::base(flags)?;
+    let keys = keys(&base)?;
+    // Also of a provider that is no longer configured.
+    let (id, name) = match &args.id {
+        Some(id) if keys.place(id)?.is_some() => (id.clone(), id.clone()),
+        id => {
+            let provider = whose(&base, id.as_deref())?;
+            (provider.id, provider.name)
+        }
+    };
+    let said = match keys.remove(&id)? {
+        Some(Place::Keychain) => format!("The key for {name} is gone from {}.", keys.keychain()),
+        Some(Place::File) => format!("The key for {name} is gone from {}.", keys.file().display()),
+        None => format!("There is no stored key for {name}."),
+    };
+    writeln!(std::io::stdout(), "{said}")?;
+    Ok(0)
+}
+
+fn keys(base: &Base) -> Result<Keys, CliError> {
+    base.keys()
+        .ok_or_else(|| CliError::usage("there is no folder to store a key in").hint("set HOME or TACK_HOME"))
+}
+
+/// The provider named, or the one that the configuration uses.
+fn whose(base: &Base, id: Option<&str>) -> Result<Provider, CliError> {
+    let used = || {
+        let prefix = base.config.model.as_deref().and_then(|name| name.split_once('/')).map(|(id, _)| id);
+        let known = config::known(&base.config);
+        let prefix = prefix.filter(|id| known.iter().any(|known| known == id));
+        base.config.model_provider.as_deref().or(prefix)
+    };
+    let Some(id) = id.or_else(used) else {
+        return Err(CliError::usage("which provider? none is in use")
+            .hint("name one, such as: tack login openrouter; tack providers lists them"));
+    };
+    Ok(config::resolve(&base.config, id, &base.env, &base.dirs)?)
+}
+
+/// What is piped in, to its end.
+fn piped() -> Result<String, CliError> {
+    let mut bytes = Vec::new();
+    let read = std::io::stdin().take(2 * LONGEST as u64).read_to_end(&mut bytes);
+    read.map_err(|error| CliError::usage(format!("standard input cannot be read: {error}")))?;
+    String::from_utf8(bytes).map_err(|_| {
+        CliError::usage("that is no key: it is not UTF-8").hint("give the key alone, in one line")
+    })
+}

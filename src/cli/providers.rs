@@ -1,0 +1,51 @@
+//! `tack providers`: who can serve models, and whether their keys are there.
+
+use std::io::Write;
+
+use serde_json::json;
+
+use super::args::SessionFlags;
+use super::error::CliError;
+use super::setup;
+use crate::config;
+
+#[derive(clap::Args, Debug)]
+pub(super) struct Args {
+    /// As JSON, one object a line
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Args, flags: &SessionFlags) -> Result<i32, CliError> {
+    let base = setup::base(flags)?;
+    let mut out = std::io::stdout().lock();
+    for id in config::known(&base.config) {
+        let provider = match config::resolve(&base.config, &id, &base.env, &base.dirs) {
+            Ok(provider) => provider,
+            Err(error) => {
+                writeln!(std::io::stderr(), "{error}")?;
+                continue;
+            }
+        };
+        let state = base.key_state(&provider)?;
+        let (name, wire, key) = (&provider.name, provider.wire.name(), state.text(&provider));
+        // A query or a password in an address may be a key.
+        let address = provider.url("").map(|url| shown(&url)).unwrap_or_default();
+        if args.json {
+            let line = json!({
+                "id": id, "name": name, "wire": wire, "base_url": address, "local": provider.local,
+                "env_key": provider.env_key, "key": state.word(),
+            });
+            writeln!(out, "{line}")?;
+        } else {
+            writeln!(out, "{id:<16} {name:<22} {wire:<9}  {key:<28}  {address}")?;
+        }
+    }
+    Ok(0)
+}
+
+/// An address without what may be secret in it.
+pub(super) fn shown(url: &reqwest::Url) -> String {
+    let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+    format!("{}://{}{port}{}", url.scheme(), url.host_str().unwrap_or_default(), url.path())
+}

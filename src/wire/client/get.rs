@@ -1,0 +1,81 @@
+//! One GET: a server's list of models, or what it says of itself. Never repeated.
+
+use std::time::Duration;
+
+use reqwest::Url;
+use reqwest::header::HeaderMap;
+use serde_json::Value;
+
+use super::HttpClient;
+use super::error::{self, Place};
+use crate::wire::{Failure, of};
+
+/// How much is taken.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// From the request to the end of the body.
+    pub time: Duration,
+    /// Of the body.
+    pub bytes: usize,
+}
+
+/// What came back, whatever its status.
+#[derive(Clone, Debug)]
+pub struct Page {
+    pub status: u16,
+    pub body: Vec<u8>,
+}
+
+impl Page {
+    /// The body, when it is JSON.
+    pub fn json(&self) -> Option<Value> {
+        serde_json::from_slice(&self.body).ok()
+    }
+}
+
+impl HttpClient {
+    /// The page at `url`, with this provider's headers, proxies and certificates.
+    pub async fn get(&self, url: &Url, limits: Limits) -> Result<Page, Failure> {
+        let at = Place { provider: &self.provider, model: "", url };
+        let fetch = async {
+            let request = self.http(url)?.get(url.clone()).headers(self.all_headers());
+            let mut response =
+                request.send().await.map_err(|error| error::from_connection(&at, &error).failure)?;
+            let status = response.status().as_u16();
+            let mut body = Vec::new();
+            while let Some(bytes) =
+                response.chunk().await.map_err(|error| error::from_connection(&at, &error).failure)?
+            {
+                if body.len() + bytes.len() > limits.bytes {
+                    return Err(Failure::Failed {
+                        message: format!("{} sent more than {} MiB", at.who(), limits.bytes >> 20),
+                        partial: String::new(),
+                    });
+                }
+                body.extend_from_slice(&bytes);
+            }
+            Ok(Page { status, body })
+        };
+        match tokio::time::timeout(limits.time, fetch).await {
+            Ok(page) => page,
+            Err(_) => Err(error::silent(&at, limits.time).failure),
+        }
+    }
+
+    /// The same, when it has to be JSON and well.
+    pub async fn get_json(&self, url: &Url, limits: Limits) -> Result<Value, Failure> {
+        let page = self.get(url, limits).await?;
+        let at = Place { provider: &self.provider, model: "", url };
+        if !(200..300).contains(&page.status) {
+            return Err(error::from_status(&at, page.status, &String::from_utf8_lossy(&page.body)).failure);
+        }
+        page.json().ok_or_else(|| error::from_page(&at).failure)
+    }
+
+    /// The provider's headers, and those that its wire wants on every request.
+    fn all_headers(&self) -> HeaderMap {
+        let mut headers = self.headers.clone();
+        super::http::add(&mut headers, of(self.provider.wire).map(|wire| wire.headers()).unwrap_or_default());
+        headers
+    }
+}
