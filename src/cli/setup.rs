@@ -198,7 +198,9 @@ impl Base {
         provider: &Provider,
         model: &mut Model,
     ) -> Result<Provider, CliError> {
-        let (offered, spoken) = (provider.wires(), harness.wires());
+        let spoken = harness.wires();
+        let offered: Vec<WireKind> =
+            provider.wires().into_iter().filter(|wire| wire::of(*wire).is_ok()).collect();
         let usual = offered.first().filter(|wire| spoken.contains(wire));
         let wire = usual.or_else(|| spoken.iter().find(|wire| offered.contains(wire)));
         let Some(found) = wire.and_then(|wire| provider.over(*wire)) else {
