@@ -42,6 +42,7 @@ mod tools_patch;
 mod tools_shell;
 mod wire;
 mod wire_auth;
+mod wire_choice;
 mod wire_client;
 mod wire_encode;
 mod wire_proxy;
