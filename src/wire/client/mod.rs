@@ -97,15 +97,14 @@ impl HttpClient {
         let body: Bytes = wire.encode(prompt, model, &self.provider.quirks).to_string().into();
         let mut wanted = Wanted::Any;
         loop {
-            let provider = &self.keys.fill(&self.provider, wanted).await?;
+            let (provider, headers) = &self.keyed(wire, wanted).await?;
             if provider.needs_key && provider.usable_key().is_none() {
                 let key = provider.env_key.as_deref().unwrap_or("its key");
                 let message = format!("{} (model {}) needs a key: set {key}", provider.name, model.name);
                 return Err(Failure::Setup(message));
             }
-            let mut headers = http::headers(provider)?;
-            http::add(&mut headers, wire.headers());
             let at = Place { provider, model: &model.name, url: &url };
+            let headers = headers.clone();
             let call = Call { at, wire, http: self.http(&url)?, headers, body: body.clone() };
             match self.attempts(&call, hear).await {
                 Ok(answer) => return Ok(answer),
@@ -115,6 +114,14 @@ impl HttpClient {
                 Err(Ended::Refused(failure) | Ended::Failed(failure)) => return Err(failure),
             }
         }
+    }
+
+    /// The provider with the key to send, and the headers of a request over this wire.
+    async fn keyed(&self, wire: &dyn Wire, wanted: Wanted) -> Result<(Provider, HeaderMap), Failure> {
+        let provider = self.keys.fill(&self.provider, wanted).await?;
+        let mut headers = http::headers(&provider)?;
+        http::add(&mut headers, wire.headers());
+        Ok((provider, headers))
     }
 
     /// All attempts with one key.
