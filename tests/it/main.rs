@@ -19,6 +19,10 @@ mod exec_stream;
 mod harness;
 mod harness_kit;
 mod harness_load;
+#[cfg(target_os = "linux")]
+mod install;
+#[cfg(target_os = "linux")]
+mod install_bad;
 mod kit;
 mod layers;
 #[cfg(target_os = "linux")]
@@ -45,6 +49,10 @@ mod wire_auth;
 mod wire_choice;
 mod wire_client;
 mod wire_encode;
+mod wire_messages;
+mod wire_messages_encode;
 mod wire_proxy;
 mod wire_quirks;
+mod wire_responses;
+mod wire_responses_encode;
 mod wire_tls;

@@ -154,7 +154,9 @@ fn a_key_with_a_line_break_is_named_by_its_variable_before_anything_is_sent() {
 fn a_program_made_for_codex_may_name_no_model() {
     let server = Server::start(vec![says("usual")]);
     let base = format!("openai_base_url=\"{}\"", server.url());
-    let ran = Tack::bare().env("CODEX_API_KEY", "sk-codex").run(["-p", "hi", "-c", &base]).code(0);
+    let chat = "model_providers.openai.wire_api=chat";
+    let tack = Tack::bare().env("CODEX_API_KEY", "sk-codex");
+    let ran = tack.run(["-p", "hi", "-c", &base, "-c", chat]).code(0);
     assert_eq!(ran.stdout, "usual\n");
     let requests = server.requests();
     assert_eq!(requests[0].header("authorization"), Some("Bearer sk-codex"));

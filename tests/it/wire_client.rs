@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::json;
-use tack::model::{Model, Stop, WireKind};
+use tack::model::Stop;
 use tack::wire::client::{HttpClient, Sleep};
 use tack::wire::prompt::{Message, Prompt, Role};
 use tack::wire::provider::{Provider, Secret};
@@ -459,14 +459,4 @@ async fn a_provider_that_cannot_be_used_says_so_before_anything_is_sent() {
     let ca_file = Some("/nowhere/ca.pem".into());
     let run = ask(Provider { ca_file, ..provider("https://127.0.0.1:9") }).await;
     assert!(run.error().contains("/nowhere/ca.pem"), "{}", run.error());
-}
-
-#[tokio::test]
-async fn a_wire_that_is_not_built_is_a_sentence() {
-    let server = Server::start(vec![]);
-    let client = HttpClient::new(provider(server.url())).unwrap();
-    let model = Model { wire: WireKind::Messages, ..model() };
-    let answer = client.ask(&model, &prompt(), &mut |_| {}, &CancellationToken::new()).await;
-    assert!(answer.unwrap_err().to_string().contains("wire_api = \"chat\""));
-    assert!(server.requests().is_empty());
 }

@@ -78,6 +78,10 @@ const IMAGES: &[&str] = &[
     "image_url is only supported",
     "images are not supported",
     "does not support vision",
+    // Anthropic, of an image that no later request can hold either.
+    "image exceeds",
+    "image dimensions exceed",
+    "could not process image",
 ];
 
 const TOOLS: &[&str] = &[
@@ -95,7 +99,8 @@ const SCHEMA: &[&str] =
     &["response_format", "json_schema", "text.format", "output_config.format", "structured output"];
 
 /// Names of the field that reasoning goes back in: a server that complains of it refuses it,
-const THINKING: &[&str] = &["reasoning_content", "`reasoning`", "'reasoning'", "\"reasoning\"", "thinking"];
+const THINKING: &[&str] =
+    &["reasoning_content", "`reasoning`", "'reasoning'", "\"reasoning\"", "thinking", "encrypted content"];
 /// unless it complains that it is not there.
 const MISSING: &[&str] = &["missing", "required", "must be passed", "must be provided", "must include"];
 
@@ -118,6 +123,7 @@ const LONG: &[&str] = &[
     "exceeds context",
     "exceeds the maximum context",
     "context the overflows",
+    "exceed context limit", // Anthropic, of prompt and answer together
 ];
 
 const LONG_KINDS: &[&str] = &["context_length_exceeded", "exceed_context_size_error"];
@@ -128,6 +134,9 @@ const PAID_KINDS: &[&str] = &[
     "billing_not_active",
     "exceeded_current_quota_error",
 ];
+
+/// Anthropic says it in words only.
+const PAID: &[&str] = &["credit balance is too low"];
 
 /// A reply with an error status. `text` is its body.
 pub fn from_status(at: &Place, status: u16, text: &str) -> Fault {
@@ -412,7 +421,7 @@ fn sort(status: u16, said: &Said) -> Sort {
     match status {
         503 if text.contains("loading model") => Sort::Loading,
         402 => Sort::Paid,
-        _ if PAID_KINDS.contains(&kind) => Sort::Paid,
+        _ if PAID_KINDS.contains(&kind) || says(PAID) => Sort::Paid,
         429 => Sort::Limited,
         401 => Sort::Key,
         403 => Sort::Denied,
@@ -423,7 +432,8 @@ fn sort(status: u16, said: &Said) -> Sort {
         _ if says(IMAGES) => Sort::NoImages,
         _ if says(TOOLS) => Sort::NoTools,
         400 | 422 if says(SCHEMA) => Sort::NoSchema,
-        400 | 422 if says(THINKING) && !says(MISSING) => Sort::NoThinking,
+        // A signature that is wrong or not there: the reasoning is of no use to this server.
+        400 | 422 if says(THINKING) && (text.contains("signature") || !says(MISSING)) => Sort::NoThinking,
         404 if text.contains("model") => Sort::NoModel,
         300..=399 | 404 | 405 => Sort::NoPath,
         408 | 409 | 425 | 500..=599 => Sort::Passing,

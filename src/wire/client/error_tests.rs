@@ -108,6 +108,36 @@ fn every_answer_of_a_server_has_its_kind() {
         // No reasoning wanted back; one that is missing is another matter.
         (400, error("Extra inputs are not permitted: reasoning_content"), "no thinking, final"),
         (400, error("the reasoning_content of the tool turn is missing"), "failed, final"),
+        // Anthropic: sealed reasoning that does not verify, is not signed, or is not wanted.
+        (
+            400,
+            error("messages.1.content.0: Invalid `signature` in `thinking` block"),
+            "no thinking, final",
+        ),
+        (400, error("messages.1.content.0.thinking.signature: Field required"), "no thinking, final"),
+        (
+            400,
+            error("messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`"),
+            "no thinking, final",
+        ),
+        (
+            400,
+            error("messages.3.content.0: When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`"),
+            "no thinking, final",
+        ),
+        // Anthropic: prompt and answer together, images that no request can hold, an empty account.
+        (
+            400,
+            error("input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000, decrease input length or `max_tokens` and try again"),
+            "too long 200000, final",
+        ),
+        (413, r#"{"type":"error","error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}"#.into(), "too long 0, final"),
+        (400, error("messages.0.content.1.image.source.base64: image exceeds 5 MB maximum"), "no images, final"),
+        (400, error("Could not process image"), "no images, final"),
+        (400, error("Your credit balance is too low to access the API"), "limited, final"),
+        (400, error("max_tokens: 64000 > 8192, which is the maximum allowed"), "failed, final"),
+        (404, r#"{"type":"error","error":{"type":"not_found_error","message":"model: x"}}"#.into(), "setup, final"),
+        (529, r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#.into(), "failed, again"),
         // Keys, accounts and limits.
         (401, error("bad key"), "setup, another key"),
         (407, "<html>who are you".into(), "setup, final"),
@@ -163,6 +193,8 @@ fn errors_inside_a_stream_are_sorted_alike_and_spend_the_other_budget() {
         ("not yours", Some("permission_error"), "setup, final"),
         ("no money", Some("billing_error"), "limited, final"),
         ("Invalid schema for text.format", Some("invalid_request_error"), "no schema, final"),
+        ("oops", Some("api_error"), "failed, again from stream"),
+        ("no such key", Some("authentication_error"), "setup, another key"),
         ("x", Some("context_length_exceeded"), "too long 0, final"),
     ] {
         let fault = from_stream(&at, message.into(), code.map(str::to_owned), "par".into());
@@ -225,4 +257,17 @@ fn words_of_a_server_are_cut_cleaned_and_never_show_a_secret() {
         assert!(text.contains("bad key [secret], [secret] and [secret] [31m red"), "{text}");
         assert!(text.chars().count() < WORDS + 300);
     }
+}
+
+#[test]
+fn what_the_responses_api_refuses_for_good_is_not_asked_again() {
+    // OpenAI, of sealed reasoning that it cannot open.
+    let sealed = "The encrypted content gAAA...DQ== could not be verified.";
+    assert_eq!(kind(&status(400, &error(sealed))), "no thinking, final");
+    let provider = hosted();
+    let url = provider.url("/responses").unwrap();
+    let at = Place { provider: &provider, model: "acme/x", url: &url };
+    let said = |code: &str| kind(&from_stream(&at, "boom".into(), Some(code.into()), String::new()));
+    assert_eq!(said("invalid_prompt"), "failed, final");
+    assert_eq!(said("server_error"), "failed, again from stream");
 }
