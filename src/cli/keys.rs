@@ -11,6 +11,8 @@ pub(super) enum KeyState {
     /// In this variable.
     Variable(String),
     Stored(Place),
+    /// A command of the configuration gives it.
+    Command,
     /// Wanted and not there.
     Missing,
     NotNeeded,
@@ -23,6 +25,7 @@ impl KeyState {
             Self::Variable(_) => "variable",
             Self::Stored(Place::Keychain) => "keychain",
             Self::Stored(Place::File) => "file",
+            Self::Command => "command",
             Self::Missing => "missing",
             Self::NotNeeded => "none needed",
         }
@@ -34,6 +37,7 @@ impl KeyState {
             Self::Variable(name) => format!("{name} is set"),
             Self::Stored(Place::Keychain) => "stored in the keychain".to_owned(),
             Self::Stored(Place::File) => "stored in a file".to_owned(),
+            Self::Command => "given by a command".to_owned(),
             Self::Missing => match &provider.env_key {
                 Some(name) => format!("missing: {name}"),
                 None => "missing".to_owned(),
@@ -52,13 +56,14 @@ impl Base {
     /// Gives the provider its stored key when no variable has one. An error when a key is wanted and
     /// there is none.
     pub(super) fn give_key(&self, provider: &mut Provider) -> Result<(), CliError> {
-        if provider.usable_key().is_some() {
+        if provider.usable_key().is_some() || provider.auth.is_some() {
             return Ok(());
         }
         if let Some(keys) = self.keys()
             && let Some(key) = keys.load(&provider.id)?
         {
             provider.key = Some(key);
+            provider.key_from = Some(format!("the stored key of {}", provider.id));
         }
         if provider.needs_key && provider.usable_key().is_none() {
             return Err(self.key_missing(provider));
@@ -69,11 +74,10 @@ impl Base {
     /// Looks at variables and the list of stored keys; asks no keychain.
     pub(super) fn key_state(&self, provider: &Provider) -> Result<KeyState, CliError> {
         if provider.usable_key().is_some() {
-            let set = |name: &&str| self.env.text(name).is_some_and(|text| !text.trim().is_empty());
-            let own = provider.env_key.as_deref().filter(set);
-            let passed = Some("CODEX_API_KEY").filter(set);
-            let name = if provider.id == "openai" { passed.or(own) } else { own.or(passed) };
-            return Ok(KeyState::Variable(name.unwrap_or_default().to_owned()));
+            return Ok(KeyState::Variable(provider.key_from.clone().unwrap_or_default()));
+        }
+        if provider.auth.is_some() {
+            return Ok(KeyState::Command);
         }
         let stored = match self.keys() {
             Some(keys) => keys.place(&provider.id)?,

@@ -13,7 +13,7 @@ use super::error::CliError;
 use crate::agent::{Bounds, Holds, Setup, Stopper, scene};
 use crate::config::{self, Config, Dirs, Env, Inputs, Launcher, Override, Strictness};
 use crate::harness::{Harness, Library};
-use crate::model::{Class, Model, SessionId, Thinking};
+use crate::model::{Class, Model, SessionId, Thinking, WireKind};
 use crate::sandbox::{EnvWish, Mode, Net, Policy, PolicyError, Scratch, Wish};
 use crate::store::{Session, Sessions};
 use crate::wire::catalog;
@@ -21,7 +21,7 @@ use crate::wire::client::HttpClient;
 use crate::wire::local::Found;
 use crate::wire::provider::Provider;
 use crate::wire::recorded::Recorded;
-use crate::wire::{self, Client};
+use crate::wire::Client;
 
 /// A window of fewer surfaces than this is tight.
 const ROOM: u64 = 4;
@@ -146,12 +146,14 @@ impl Base {
             return Err(CliError::usage(format!("{name} is a provider, and no model of it is named"))
                 .hint(format!("name one: -m {name}/MODEL")));
         }
-        let choice = config::choose(&self.config, &known, |provider, name| {
-            let found = self.found.as_ref().is_some_and(|found| found.name == name);
-            (found || catalog::models(provider).any(|model| model == name)).then_some(true)
-        })?;
+        let choice = match config::usual_model(&self.config, &self.env) {
+            Some((provider, model)) => config::Choice { provider, model },
+            None => config::choose(&self.config, &known, |provider, name| {
+                let found = self.found.as_ref().is_some_and(|found| found.name == name);
+                (found || catalog::models(provider).any(|model| model == name)).then_some(true)
+            })?,
+        };
         let provider = config::resolve(&self.config, &choice.provider, &self.env, &self.dirs)?;
-        wire::of(provider.wire).map_err(|failure| CliError::usage(failure.to_string()))?;
         let facts = catalog::facts(&choice.provider, &choice.model);
         let told = self.found.clone().unwrap_or_default();
         let prices = self.config.prices.get(&format!("{}/{}", choice.provider, choice.model)).copied();
@@ -162,7 +164,7 @@ impl Base {
             max_output: facts.max_output,
             vision: told.vision.or(facts.vision),
             effort: self.config.model_reasoning_effort.clone(),
-            thinking: facts.thinking.unwrap_or(provider.quirks.thinking),
+            thinking: thinking(facts.thinking, &provider),
             local: provider.local,
             prices: prices.or(facts.prices),
             provider: choice.provider,
@@ -199,14 +201,28 @@ impl Base {
             Some(id) => id.to_owned(),
         };
         let harness = self.library.get(&id).map_err(|error| CliError::usage(error.to_string()))?;
-        if !harness.wires().contains(&model.wire) {
-            return Err(CliError::usage(format!(
-                "harness {id} does not speak the {} wire that {} uses; choose another with --harness",
-                model.wire.name(),
-                model.provider
-            )));
-        }
         Ok(harness)
+    }
+
+    /// Provider and model over the wire that both the harness and the provider speak: the one that was
+    /// set, else the provider's usual one, else the harness's first.
+    pub(super) fn over_wire(
+        &self,
+        harness: &dyn Harness,
+        provider: &Provider,
+        model: &mut Model,
+    ) -> Result<Provider, CliError> {
+        let spoken = harness.wires();
+        let offered = provider.wires();
+        let usual = offered.first().filter(|wire| spoken.contains(wire));
+        let wire = usual.or_else(|| spoken.iter().find(|wire| offered.contains(wire)));
+        let Some(found) = wire.and_then(|wire| provider.over(*wire)) else {
+            return Err(no_wire(harness, provider));
+        };
+        model.wire = found.wire;
+        let facts = catalog::facts(&provider.id, &model.name);
+        model.thinking = thinking(facts.thinking, &found);
+        Ok(found)
     }
 
     /// Says so when a local model's window leaves the harness little room, and gives it the surface
@@ -338,10 +354,14 @@ impl Base {
         self.use_local(flags)?;
         let (mut model, provider) = self.model()?;
         let harness = self.harness(&model)?;
+        let provider = match provider {
+            Some(provider) => Some(self.over_wire(&*harness, &provider, &mut model)?),
+            None => None,
+        };
         let holds = match &provider {
             Some(provider) if provider.quirks.schema => Holds::BesideTools,
-            // llama.cpp, Ollama, LM Studio and vLLM all do.
-            Some(provider) if provider.local => Holds::Alone,
+            // llama.cpp, Ollama, LM Studio and vLLM all do, over this wire.
+            Some(provider) if provider.local && provider.wire == WireKind::Chat => Holds::Alone,
             Some(_) | None => Holds::Nothing,
         };
         let client: Arc<dyn Client> = match provider {
@@ -389,6 +409,23 @@ impl Base {
     }
 }
 
+/// What is known of the model, unless the service takes no such thing over this wire.
+fn thinking(known: Option<Thinking>, provider: &Provider) -> Thinking {
+    match provider.quirks.thinking {
+        Thinking::None => Thinking::None,
+        usual => known.unwrap_or(usual),
+    }
+}
+
+fn no_wire(harness: &dyn Harness, provider: &Provider) -> CliError {
+    let names = |wires: &[WireKind]| wires.iter().map(|wire| wire.name()).collect::<Vec<_>>().join(", ");
+    let (id, at) = (harness.id(), &provider.id);
+    let (speaks, offers) = (names(harness.wires()), names(&provider.wires()));
+    CliError::usage(format!("harness {id} speaks {speaks}, and provider {at} speaks {offers}")).hint(format!(
+        "choose another harness with --harness, or set wire_api in [model_providers.{at}] if it speaks {speaks} too"
+    ))
+}
+
 fn last(sessions: &Sessions, cwd: &Path) -> Result<SessionId, CliError> {
     let found = sessions.last(Some(cwd)).or_else(|| sessions.last(None));
     found.ok_or_else(|| CliError::usage("there is no earlier session").hint("start one with: tack -p PROMPT"))
@@ -398,7 +435,7 @@ fn demo_model() -> Model {
     Model {
         provider: DEMO.to_owned(),
         name: "recorded".to_owned(),
-        wire: crate::model::WireKind::Chat,
+        wire: WireKind::Chat,
         class: Class::M,
         window: None,
         max_output: None,

@@ -75,6 +75,8 @@ fn the_command_lines_of_the_codex_sdk_are_understood() {
         "list=[1, {x = \"y\"}]",
         "--config",
         &base,
+        "--config",
+        "model_providers.openai.wire_api=\"chat\"",
         "--model",
         "gpt-mock",
         "--thread-source",

@@ -115,12 +115,25 @@ fn examine(mut base: Base, flags: &SessionFlags, call: bool, checks: &mut Vec<Ch
     checks.push(sessions(&base));
 }
 
-fn served(base: &Base, mut model: Model, provider: Option<Provider>, call: bool, checks: &mut Vec<Check>) {
+fn served(
+    base: &Base,
+    mut model: Model,
+    mut provider: Option<Provider>,
+    call: bool,
+    checks: &mut Vec<Check>,
+) {
     checks.push(Check::ok("model", format!("{} at {}", model.name, model.provider)));
     match base.harness(&model) {
         Ok(harness) => {
-            checks
-                .push(Check::ok("harness", format!("{}, over the {} wire", harness.id(), model.wire.name())));
+            let over = provider.as_ref().map(|provider| base.over_wire(&*harness, provider, &mut model));
+            match over.transpose() {
+                Ok(over) => {
+                    provider = over;
+                    let text = format!("{}, over the {} wire", harness.id(), model.wire.name());
+                    checks.push(Check::ok("harness", text));
+                }
+                Err(error) => checks.push(Check::failed("harness", error)),
+            }
         }
         Err(error) => checks.push(Check::failed("harness", error)),
     }
@@ -156,9 +169,11 @@ fn key(base: &Base, provider: &mut Provider) -> Result<Check, CliError> {
     let state = base.key_state(provider)?;
     base.give_key(provider)?;
     Ok(match state {
-        KeyState::Variable(_) | KeyState::Stored(_) | KeyState::Missing | KeyState::NotNeeded => {
-            Check::ok("key", state.text(provider))
-        }
+        KeyState::Variable(_)
+        | KeyState::Stored(_)
+        | KeyState::Command
+        | KeyState::Missing
+        | KeyState::NotNeeded => Check::ok("key", state.text(provider)),
     })
 }
 

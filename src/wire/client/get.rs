@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use reqwest::Url;
-use reqwest::header::HeaderMap;
 use serde_json::Value;
 
 use super::HttpClient;
+use super::auth::Wanted;
 use super::error::{self, Place};
 use crate::wire::{Failure, of};
 
@@ -36,9 +36,11 @@ impl Page {
 impl HttpClient {
     /// The page at `url`, with this provider's headers, proxies and certificates.
     pub async fn get(&self, url: &Url, limits: Limits) -> Result<Page, Failure> {
-        let at = Place { provider: &self.provider, model: "", url };
+        let wire = of(self.provider.wire)?;
+        let (provider, headers) = &self.keyed(wire, Wanted::Any).await?;
+        let at = Place { provider, model: "", url };
         let fetch = async {
-            let request = self.http(url)?.get(url.clone()).headers(self.all_headers());
+            let request = self.http(url)?.get(url.clone()).headers(headers.clone());
             let mut response =
                 request.send().await.map_err(|error| error::from_connection(&at, &error).failure)?;
             let status = response.status().as_u16();
@@ -70,12 +72,5 @@ impl HttpClient {
             return Err(error::from_status(&at, page.status, &String::from_utf8_lossy(&page.body)).failure);
         }
         page.json().ok_or_else(|| error::from_page(&at).failure)
-    }
-
-    /// The provider's headers, and those that its wire wants on every request.
-    fn all_headers(&self) -> HeaderMap {
-        let mut headers = self.headers.clone();
-        super::http::add(&mut headers, of(self.provider.wire).map(|wire| wire.headers()).unwrap_or_default());
-        headers
     }
 }

@@ -45,14 +45,17 @@ pub fn build(provider: &Provider, url: &Url) -> Result<Client, Failure> {
     })
 }
 
-/// The headers of every request to this provider.
+/// The headers of every request to this provider. The user's own come last and win.
 pub fn headers(provider: &Provider) -> Result<HeaderMap, Failure> {
     let mut headers = HeaderMap::new();
     headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream, application/json"));
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     if let Some(key) = provider.usable_key() {
-        let source = provider.env_key.as_deref().unwrap_or("the key");
-        headers.insert(AUTHORIZATION, value(&format!("Bearer {key}"), source)?);
+        let source = provider.key_from.as_deref().or(provider.env_key.as_deref()).unwrap_or("the key");
+        match provider.quirks.x_api_key {
+            true => headers.insert(HeaderName::from_static("x-api-key"), value(key, source)?),
+            false => headers.insert(AUTHORIZATION, value(&format!("Bearer {key}"), source)?),
+        };
     }
     for (name, secret) in &provider.headers {
         let parsed = HeaderName::from_bytes(name.as_bytes())
