@@ -11,14 +11,15 @@ use sha2::{Digest, Sha256};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum IdForm {
-    /// Letters, digits, `_` and `-`, at most 64: what all of the three APIs take.
+    /// Letters, digits, `_` and `-`, at most 40: what all of the three APIs take.
     #[default]
     Word,
     /// Exactly nine letters or digits (Mistral).
     Nine,
 }
 
-const LONGEST: usize = 64;
+/// OpenAI's chat API refuses longer ones; its responses API takes 64.
+const LONGEST: usize = 40;
 const NINE: usize = 9;
 
 /// The id in this form; itself where it fits.
