@@ -13,6 +13,7 @@ pub mod ids;
 pub mod prompt;
 pub mod provider;
 pub mod recorded;
+pub mod responses;
 pub mod sse;
 
 use async_trait::async_trait;
@@ -41,7 +42,7 @@ pub trait Wire: Send + Sync {
 pub fn of(kind: WireKind) -> Result<&'static dyn Wire, Failure> {
     match kind {
         WireKind::Chat => Ok(&chat::Chat),
-        WireKind::Responses => Err(missing(kind)),
+        WireKind::Responses => Ok(&responses::Responses),
         WireKind::Messages => Err(missing(kind)),
     }
 }

@@ -143,7 +143,7 @@ pub fn from_stream(at: &Place, message: String, kind: Option<String>, partial: S
     let said = Said { message, kind, window: None };
     let status = said.kind.as_deref().and_then(|kind| kind.parse().ok());
     let known = match said.kind.as_deref().unwrap_or_default() {
-        "invalid_request_error" | "BadRequestError" => 400,
+        "invalid_request_error" | "BadRequestError" | "invalid_prompt" => 400,
         "authentication_error" => 401,
         "rate_limit_exceeded" | "rate_limit_error" => 429,
         _ => 500,
