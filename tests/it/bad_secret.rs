@@ -5,13 +5,16 @@ use serde_json::json;
 use crate::kit::Tack;
 use crate::server::*;
 
+on_every_wire! {
+    a_key_is_sent_to_its_server_and_shows_up_nowhere_else,
+}
+
 const KEY: &str = "sk-very-secret-0123456789";
 
 fn shell(id: &str, command: &str) -> Reply {
     calls(id, "bash", &json!({ "command": command }))
 }
 
-#[test]
 fn a_key_is_sent_to_its_server_and_shows_up_nowhere_else() {
     let look = "env; cat /proc/*/environ | tr '\\0' '\\n'; cat /proc/*/cmdline | tr '\\0' '\\n'; true";
     for name in ["ACME_API_KEY", "CODEX_API_KEY"] {

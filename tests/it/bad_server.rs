@@ -7,6 +7,13 @@ use crate::bad::row;
 use crate::kit::Tack;
 use crate::server::*;
 
+on_every_wire! {
+    a_server_that_cannot_serve_is_named_with_its_words_and_the_way_out,
+    a_server_that_still_loads_is_waited_for,
+    silence_ends_at_every_stage,
+    garbage_ends_in_a_sentence_and_not_in_a_wait,
+}
+
 /// What is wrong, and the reply that shows it.
 type Row = (&'static str, fn() -> Reply);
 
@@ -32,7 +39,6 @@ fn both(server: impl Fn() -> Server, more: &str, code: i32) -> (Tack, crate::kit
     (tack, ran)
 }
 
-#[test]
 fn a_server_that_cannot_serve_is_named_with_its_words_and_the_way_out() {
     let table: &[Row] = &[
         ("unknown model", || error(404, "The model `mock` does not exist")),
@@ -82,7 +88,6 @@ fn a_server_that_is_not_there_is_named_with_its_start() {
     insta::assert_snapshot!(text);
 }
 
-#[test]
 fn a_server_that_still_loads_is_waited_for() {
     let loading = || json_body(503, &json!({"error": {"message": "Loading model", "code": 503}}));
     let (tack, ran) = both(|| Server::start(vec![loading(), loading(), says("ready")]), "", 0);
@@ -90,7 +95,6 @@ fn a_server_that_still_loads_is_waited_for() {
     insta::assert_snapshot!(row("loading", &tack, &ran));
 }
 
-#[test]
 fn silence_ends_at_every_stage() {
     let short = "stream_idle_timeout_ms = 300\n";
     let table: &[Row] = &[
@@ -191,7 +195,6 @@ fn odd_streams_give_the_same_reply() {
     }
 }
 
-#[test]
 fn garbage_ends_in_a_sentence_and_not_in_a_wait() {
     let table: &[Row] = &[
         ("an endless line", || sse(std::iter::repeat_n(raw("x".repeat(1 << 20)), 80))),
@@ -262,6 +265,6 @@ fn calls_with_reused_or_missing_marks_are_all_answered() {
         let ran = tack.run(["-p", "x"]);
         assert_eq!(ran.code, 0, "{what}: {}", ran.stderr);
         assert_eq!(tack.read("ran"), "A\nB\n", "{what}");
-        valid_history(&server.requests()[1].body).unwrap_or_else(|wrong| panic!("{what}: {wrong}"));
+        valid_history(&server.requests()[1].chat()).unwrap_or_else(|wrong| panic!("{what}: {wrong}"));
     }
 }

@@ -14,6 +14,27 @@ use tokio_util::sync::CancellationToken;
 use super::server::*;
 use super::wire_encode::model;
 
+on_every_wire! {
+    async: asks_and_hears_the_reply,
+    text_cut_at_every_byte_arrives_whole,
+    a_missing_end_mark_is_no_failure,
+    a_broken_stream_is_asked_for_again,
+    half_a_call_is_never_handed_out,
+    a_short_limit_is_waited_for,
+    a_long_limit_is_a_stop_that_says_when,
+    mistakes_are_not_repeated,
+    passing_troubles_are_waited_out_with_growing_gaps,
+    a_connection_that_closes_without_a_word_is_tried_again,
+    silence_before_the_first_byte_is_tried_again_only_elsewhere,
+    a_limit_that_stays_says_when_to_come_back,
+    a_loading_server_is_polled_without_spending_tries,
+    silence_ends_at_every_stage,
+    any_byte_keeps_a_slow_stream_alive,
+    hostile_replies_end_in_a_sentence,
+    cancelling_between_attempts_stops_the_wait,
+    headers_and_queries_of_the_config_are_sent,
+}
+
 const KEY: &str = "sk-test-0123456789";
 
 fn provider(url: &str) -> Provider {
@@ -87,7 +108,6 @@ fn hasty(url: &str) -> Provider {
     }
 }
 
-#[tokio::test]
 async fn asks_and_hears_the_reply() {
     let reply = sse([txt("hel"), txt("lo"), end("stop"), usage(11, 2), done()]);
     let (run, server) = run(vec![reply]).await;
@@ -108,7 +128,6 @@ async fn asks_and_hears_the_reply() {
 }
 
 /// G01: characters cut between network reads.
-#[tokio::test]
 async fn text_cut_at_every_byte_arrives_whole() {
     let text = "修复方法 👩‍💻 naïve";
     let args = json!({"path": "a.txt", "text": "修👩‍💻"}).to_string();
@@ -120,14 +139,12 @@ async fn text_cut_at_every_byte_arrives_whole() {
 }
 
 /// G04 a: the finish reason was there, only the end mark is missing.
-#[tokio::test]
 async fn a_missing_end_mark_is_no_failure() {
     let (run, server) = run(vec![sse([txt("hi"), end("stop")])]).await;
     assert_eq!((run.text().as_str(), server.requests().len(), run.again()), ("hi", 1, 0));
 }
 
 /// G04 b: what was heard before is void, and not in the answer.
-#[tokio::test]
 async fn a_broken_stream_is_asked_for_again() {
     for broken in [sse([txt("par")]), sse([txt("par"), Frame::Cut])] {
         let (run, server) = run(vec![broken, says("all of it")]).await;
@@ -139,7 +156,6 @@ async fn a_broken_stream_is_asked_for_again() {
 }
 
 /// G04 c: half a call is never handed out, and the trying ends.
-#[tokio::test]
 async fn half_a_call_is_never_handed_out() {
     let half = || sse([txt("I will"), call(0, "a", "bash", "{\"command\":\"touch BAD")]);
     let (run, server) = run((0..20).map(|_| half()).collect()).await;
@@ -150,7 +166,6 @@ async fn half_a_call_is_never_handed_out() {
 }
 
 /// G16 a, c: the server's wait is a lower bound.
-#[tokio::test]
 async fn a_short_limit_is_waited_for() {
     let soon = httpdate::fmt_http_date(std::time::SystemTime::now() + Duration::from_secs(5));
     for (name, value, least) in
@@ -163,7 +178,6 @@ async fn a_short_limit_is_waited_for() {
 }
 
 /// G16 b: hours are not waited for.
-#[tokio::test]
 async fn a_long_limit_is_a_stop_that_says_when() {
     let (run, server) = run(vec![error(429, "slow down").header("retry-after", "11180")]).await;
     let Err(Failure::Limited { message, retry_at: Some(_) }) = &run.answer else {
@@ -174,7 +188,6 @@ async fn a_long_limit_is_a_stop_that_says_when() {
 }
 
 /// G16 d: what another try cannot change gets none.
-#[tokio::test]
 async fn mistakes_are_not_repeated() {
     for status in [400, 401, 402, 403, 404, 405, 422] {
         let (run, server) = run(vec![error(status, "no, says the server")]).await;
@@ -188,7 +201,6 @@ async fn mistakes_are_not_repeated() {
 }
 
 /// G16 e: gaps grow.
-#[tokio::test]
 async fn passing_troubles_are_waited_out_with_growing_gaps() {
     for status in [408, 409, 429, 500, 502, 503, 529] {
         let (run, server) = run((0..3).map(|_| error(status, "busy")).collect()).await;
@@ -200,7 +212,6 @@ async fn passing_troubles_are_waited_out_with_growing_gaps() {
     assert_eq!(server.requests().len(), 5);
 }
 
-#[tokio::test]
 async fn a_connection_that_closes_without_a_word_is_tried_again() {
     let (run, server) = run(vec![hangs_up(), hangs_up()]).await;
     assert_eq!((run.text().as_str(), server.requests().len()), ("ok", 3));
@@ -208,7 +219,6 @@ async fn a_connection_that_closes_without_a_word_is_tried_again() {
 }
 
 /// A hosted service may have lost the request; a slow machine would only start anew.
-#[tokio::test]
 async fn silence_before_the_first_byte_is_tried_again_only_elsewhere() {
     for (local, requests) in [(true, 1), (false, 3)] {
         let server = Server::start((0..9).map(|_| silent()).collect());
@@ -218,7 +228,6 @@ async fn silence_before_the_first_byte_is_tried_again_only_elsewhere() {
     }
 }
 
-#[tokio::test]
 async fn a_limit_that_stays_says_when_to_come_back() {
     let (run, _server) =
         run((0..9).map(|_| error(429, "slow down").header("retry-after", "60")).collect()).await;
@@ -226,7 +235,6 @@ async fn a_limit_that_stays_says_when_to_come_back() {
     assert_eq!(run.waits, [Duration::from_secs(60); 4]);
 }
 
-#[tokio::test]
 async fn a_loading_server_is_polled_without_spending_tries() {
     let server = Server::start((0..8).map(|_| error(503, "Loading model")).collect());
     let provider = Provider { request_retries: 0, ..provider(server.url()) };
@@ -241,7 +249,6 @@ async fn a_loading_server_is_polled_without_spending_tries() {
     assert_eq!(server.requests().len(), 5);
 }
 
-#[tokio::test]
 async fn silence_ends_at_every_stage() {
     let said = "a reply";
     for (what, reply, expected) in [
@@ -265,7 +272,6 @@ async fn silence_ends_at_every_stage() {
     }
 }
 
-#[tokio::test]
 async fn any_byte_keeps_a_slow_stream_alive() {
     let tick = || [raw(": still here\n\n"), Frame::Pause(Duration::from_millis(300))];
     let frames = (0..4).flat_map(|_| tick()).chain([txt("at last"), end("stop"), done()]);
@@ -274,7 +280,6 @@ async fn any_byte_keeps_a_slow_stream_alive() {
     assert_eq!(ask(Provider { idle_timeout, ..hasty(server.url()) }).await.text(), "at last");
 }
 
-#[tokio::test]
 async fn hostile_replies_end_in_a_sentence() {
     let long = "x".repeat(17 << 20);
     for (what, reply, expected) in [
@@ -354,7 +359,6 @@ async fn cancelling_before_the_headers_closes_the_connection() {
     tokio::task::spawn_blocking(move || server.wait(|requests| requests[0].closed_early)).await.unwrap();
 }
 
-#[tokio::test]
 async fn cancelling_between_attempts_stops_the_wait() {
     let server = Server::start(vec![error(429, "slow down").header("retry-after", "200")]);
     let client = HttpClient::new(provider(server.url())).unwrap();
@@ -407,7 +411,6 @@ async fn without_a_key_nothing_is_sent() {
     assert!(server.requests().is_empty());
 }
 
-#[tokio::test]
 async fn headers_and_queries_of_the_config_are_sent() {
     let server = Server::start(vec![]);
     let mut provider = provider(server.url());
