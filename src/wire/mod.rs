@@ -10,6 +10,7 @@ pub mod client;
 pub mod fault;
 pub mod fold;
 pub mod ids;
+pub mod messages;
 pub mod prompt;
 pub mod provider;
 pub mod recorded;
@@ -38,20 +39,13 @@ pub trait Wire: Send + Sync {
     fn decoder(&self) -> Box<dyn Decoder>;
 }
 
-/// The code of one wire. Those that are not built yet are a sentence, not a panic.
+/// The code of one wire.
 pub fn of(kind: WireKind) -> Result<&'static dyn Wire, Failure> {
     match kind {
         WireKind::Chat => Ok(&chat::Chat),
         WireKind::Responses => Ok(&responses::Responses),
-        WireKind::Messages => Err(missing(kind)),
+        WireKind::Messages => Ok(&messages::Messages),
     }
-}
-
-fn missing(kind: WireKind) -> Failure {
-    Failure::Setup(format!(
-        "tack does not speak the {0} API yet: set wire_api = \"chat\" instead of \"{0}\"",
-        kind.name()
-    ))
 }
 
 /// Turns one reply's events into deltas. Fed whole events, in order.

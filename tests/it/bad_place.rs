@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use serde_json::json;
 
 use crate::bad::{Somebody, row, said};
-use crate::kit::{Ran, Tack, finish, wait_for};
+use crate::kit::{Ran, Tack, finish, on_every_wire, wait_for, wire};
 use crate::server::*;
 
 on_every_wire! {
@@ -141,7 +141,8 @@ fn without_a_home_the_run_goes_on_and_says_what_is_not_kept() {
         std::fs::create_dir_all(there("locked")).unwrap();
         std::fs::write(there("file"), "").unwrap();
         let url = format!("model_providers.mock.base_url={}", server.url());
-        let args = ["-p", "hi", "-m", "mock/m", "--harness", "minimal", "-c", url.as_str()];
+        let api = format!("model_providers.mock.wire_api={}", wire().name());
+        let args = ["-p", "hi", "-m", "mock/m", "--harness", "minimal", "-c", url.as_str(), "-c", &api];
         let mut command = match home {
             Some("locked") => {
                 user.give(&tack);
@@ -170,7 +171,8 @@ fn an_empty_environment_is_enough() {
     let tack = Tack::bare();
     let url = format!("model_providers.mock.base_url={}", server.url());
     let mut command = Command::new(env!("CARGO_BIN_EXE_tack"));
-    command.args(["-p", "hi", "-m", "mock/m", "--harness", "minimal", "-c", &url]).env_clear();
+    let api = format!("model_providers.mock.wire_api={}", wire().name());
+    command.args(["-p", "hi", "-m", "mock/m", "--harness", "minimal", "-c", &url, "-c", &api]).env_clear();
     command.current_dir(tack.work()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let ran = finish(command.spawn().unwrap(), None).code(0);
     assert_eq!((ran.stdout.as_str(), tack.read("out").as_str()), ("ok\n", "x\n"));

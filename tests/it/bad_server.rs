@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::bad::row;
-use crate::kit::Tack;
+use crate::kit::{Tack, on_every_wire};
 use crate::server::*;
 
 on_every_wire! {
@@ -52,11 +52,9 @@ fn a_server_that_cannot_serve_is_named_with_its_words_and_the_way_out() {
         ("other mistake", || error(400, "messages: field required")),
         ("empty body", || text_body(200, "application/json", "")),
         ("JSON of something else", || text_body(200, "application/json", "{\"status\":\"ok\"}")),
-        ("an error in the stream", || {
-            sse([event(&json!({"error": {"message": "out of memory", "code": 500}}))])
-        }),
+        ("an error in the stream", || sse([txt("a"), fails("out of memory")])),
         ("an empty stream", || sse([])),
-        ("only DONE", || sse([done()])),
+        ("only the end mark", || sse([done()])),
         ("closes at once", hangs_up),
     ];
     let mut text = String::new();
@@ -89,7 +87,7 @@ fn a_server_that_is_not_there_is_named_with_its_start() {
 }
 
 fn a_server_that_still_loads_is_waited_for() {
-    let loading = || json_body(503, &json!({"error": {"message": "Loading model", "code": 503}}));
+    let loading = || error(503, "Loading model");
     let (tack, ran) = both(|| Server::start(vec![loading(), loading(), says("ready")]), "", 0);
     assert_eq!(ran.stdout, "ready\n");
     insta::assert_snapshot!(row("loading", &tack, &ran));

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use serde_json::json;
 
 use crate::bad::{Somebody, row, said};
-use crate::kit::{Tack, finish, wait_for};
+use crate::kit::{Tack, finish, on_every_wire, wait_for};
 use crate::server::*;
 
 on_every_wire! {
@@ -60,9 +60,7 @@ fn a_killed_run_leaves_a_history_that_servers_take() {
     ];
     for (what, reply) in table {
         for signal in ["-KILL", "-INT"] {
-            let strict =
-                |request: &Request| valid_history(&request.chat()).err().map(|wrong| error(400, &wrong));
-            let server = Server::with(vec![reply.clone(), says("resumed")], strict);
+            let server = Server::start(vec![reply.clone(), says("resumed")]);
             let tack = Tack::new(&server);
             let mut child =
                 tack.command(["-p", "x"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
@@ -117,7 +115,7 @@ fn a_damaged_log_is_gone_on_with() {
         valid_history(&server.requests()[2].chat()).unwrap_or_else(|wrong| panic!("{what}: {wrong}"));
         // What came after the damage is read back whole.
         tack.run(["exec", "resume", &id, "third"]).code(0);
-        let last = server.requests()[3].body["messages"].to_string();
+        let last = server.requests()[3].said();
         assert!(last.contains("second") && last.contains("two"), "{what}: {last}");
     }
 }
@@ -206,7 +204,7 @@ fn a_full_disk_is_said_once_and_the_run_goes_on() {
         said.contains("No space left") && !said.contains("resume") && !said.contains("panicked"),
         "{said}"
     );
-    let second = server.requests()[1].body.to_string();
+    let second = server.requests()[1].said();
     assert!(second.contains("100000"), "the command's output reached the model");
 }
 
@@ -215,10 +213,8 @@ fn a_full_disk_is_said_once_and_the_run_goes_on() {
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89\0\0\0\rIDATx\x9cc\xf8\xcf\xc0\xf0\x1f\0\x05\0\x01\xff\x89\x99=\x1d\0\0\0\0IEND\xaeB`\x82";
 
 fn an_image_that_a_model_refuses_is_left_out_and_kept_for_one_that_sees() {
-    let refuses = |request: &Request| {
-        (request.body["model"] == "mock" && request.has_image())
-            .then(|| error(400, "unknown variant `image_url`, expected `text`"))
-    };
+    let refuses =
+        |request: &Request| (request.body["model"] == "mock" && request.has_image()).then(no_images);
     let script =
         vec![calls("a", "read", &json!({"path": "dot.png"})), says("blind"), says("hi"), says("seen")];
     let server = Server::with(script, refuses);

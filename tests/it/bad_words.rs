@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use serde_json::{Value, json};
 
-use crate::kit::{Ran, Tack};
+use crate::kit::{Ran, Tack, on_every_wire};
 use crate::server::*;
 
 on_every_wire! {
@@ -161,7 +161,7 @@ fn files_of_any_name_are_listed_read_and_changed() {
     ] {
         let server = Server::with(vec![], move |request| {
             // Two calls for each file, one after the other.
-            let messages = request.chat()["messages"].as_array()?;
+            let messages = request.chat()["messages"].as_array()?.clone();
             let made = messages.iter().filter(|message| message["role"] == "tool").count();
             let name = names.get(made / 2)?;
             let id = format!("c{made}");

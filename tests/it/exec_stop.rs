@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use crate::kit::{Tack, finish, wait_for};
+use crate::kit::{Tack, finish, on_every_wire, wait_for};
 use crate::server::*;
 
 on_every_wire! {

@@ -38,7 +38,7 @@ pub fn on(wire: WireKind, test: fn()) {
 /// Makes three tests of each of these functions, one for each wire. Whatever [`Tack::new`] sets up in
 /// it speaks that wire.
 macro_rules! on_every_wire {
-    ($($name:ident),+ $(,)?) => {$(
+    (@ $name:ident $test:path) => {
         mod $name {
             use tack::model::WireKind;
 
@@ -46,20 +46,32 @@ macro_rules! on_every_wire {
 
             #[test]
             fn chat() {
-                on(WireKind::Chat, super::$name);
+                on(WireKind::Chat, $test);
             }
 
             #[test]
             fn responses() {
-                on(WireKind::Responses, super::$name);
+                on(WireKind::Responses, $test);
             }
 
             #[test]
             fn messages() {
-                on(WireKind::Messages, super::$name);
+                on(WireKind::Messages, $test);
             }
         }
-    )+};
+    };
+    (async: $($name:ident),+ $(,)?) => {
+        mod blocking {
+            $(pub fn $name() {
+                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+                runtime.unwrap().block_on(super::$name());
+            })+
+        }
+        $($crate::kit::on_every_wire! { @ $name super::blocking::$name })+
+    };
+    ($($name:ident),+ $(,)?) => {
+        $($crate::kit::on_every_wire! { @ $name super::$name })+
+    };
 }
 pub(crate) use on_every_wire;
 

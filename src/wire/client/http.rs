@@ -3,8 +3,8 @@
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Certificate, Client, Url, redirect};
 
-use crate::wire::Failure;
 use crate::wire::provider::{Provider, is_loopback};
+use crate::wire::{Failure, Wire};
 
 const AGENT: &str = concat!("tack/", env!("CARGO_PKG_VERSION"));
 
@@ -60,6 +60,15 @@ pub fn headers(provider: &Provider) -> Result<HeaderMap, Failure> {
         headers.insert(parsed, value(secret.reveal(), &format!("header {name}"))?);
     }
     Ok(headers)
+}
+
+/// These headers and what the wire wants besides. One that the provider has of its own stays.
+pub fn with_wire(headers: &HeaderMap, wire: &dyn Wire) -> HeaderMap {
+    let mut headers = headers.clone();
+    for (name, value) in wire.headers() {
+        headers.entry(HeaderName::from_static(name)).or_insert(HeaderValue::from_static(value));
+    }
+    headers
 }
 
 fn value(text: &str, source: &str) -> Result<HeaderValue, Failure> {

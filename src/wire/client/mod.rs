@@ -51,6 +51,7 @@ struct Call<'a> {
     at: Place<'a>,
     wire: &'static dyn Wire,
     http: reqwest::Client,
+    headers: HeaderMap,
     body: Bytes,
 }
 
@@ -110,7 +111,7 @@ impl HttpClient {
         let at = &call.at;
         let limit = self.provider.first_byte_timeout;
         let first_byte = Instant::now() + limit;
-        let request = call.http.post(at.url.clone()).headers(self.headers.clone()).body(call.body.clone());
+        let request = call.http.post(at.url.clone()).headers(call.headers.clone()).body(call.body.clone());
         let response = tokio::time::timeout_at(first_byte, request.send())
             .await
             .map_err(|_| error::silent(at, limit))?
@@ -143,7 +144,8 @@ impl Client for HttpClient {
         let url = provider.url(wire.path())?;
         let body = wire.encode(prompt, model, &provider.quirks).to_string().into();
         let at = Place { provider, model: &model.name, url: &url };
-        let call = Call { at, wire, http: self.http(&url)?, body };
+        let headers = http::with_wire(&self.headers, wire);
+        let call = Call { at, wire, http: self.http(&url)?, headers, body };
         // Dropping the attempt closes its connection.
         tokio::select! {
             biased;

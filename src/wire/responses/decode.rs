@@ -249,7 +249,8 @@ impl Reader {
     fn slot(&mut self, event: &Event, sort: Sort) -> usize {
         let at = At { id: word(event.item_id), index: read(event.output_index) };
         let same = |item: &Item| item.kind == sort.kind();
-        let last = |fits: &dyn Fn(&Item) -> bool| self.items.iter().rposition(|item| same(item) && fits(item));
+        let last =
+            |fits: &dyn Fn(&Item) -> bool| self.items.iter().rposition(|item| same(item) && fits(item));
         let by_id = at.id.as_ref().and_then(|id| last(&|item| item.id.as_ref() == Some(id)));
         // Some gateways write a new id into each event and keep only the number.
         let by_index = || at.index.and_then(|index| last(&|item| !item.done && item.index == Some(index)));
@@ -397,7 +398,8 @@ fn stop(items: &[&Item], status: Status, response: &Response) -> Stop {
     }
     // llama.cpp calls a response complete that met the limit in the middle of a call.
     let half = |args: &str| serde_json::from_str::<IgnoredAny>(args).is_err_and(|error| error.is_eof());
-    let cut = |item: &&Item| item.cut || Some(item.args()).is_some_and(|args| !args.is_empty() && half(&args));
+    let cut =
+        |item: &&Item| item.cut || Some(item.args()).is_some_and(|args| !args.is_empty() && half(&args));
     if items.iter().filter(|item| item.is_call()).any(cut) {
         Stop::Length
     } else if items.iter().any(|item| item.refused()) {

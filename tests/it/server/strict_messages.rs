@@ -229,10 +229,17 @@ fn last(body: &Value, messages: &[Value]) -> Verdict {
         let trailing = end.as_str().is_some_and(|text| text.ends_with(char::is_whitespace));
         must(!trailing, || "messages: final assistant content cannot end with trailing whitespace".into())?;
     }
-    let kinds: Vec<&str> = blocks.iter().filter_map(|block| block["type"].as_str()).collect();
-    let thought = matches!(kinds.first(), Some(&("thinking" | "redacted_thinking")));
-    let answered = messages.last().is_some_and(|last| last["content"][0]["type"] == "tool_result");
-    must(body["thinking"]["type"] != "enabled" || !answered || thought, || {
-        format!("messages.{at}: Expected `thinking` or `redacted_thinking`, but found {:?}", kinds.first())
+    // All since the person's last words is one turn.
+    let has = |message: &Value, kind: &str| {
+        message["content"].as_array().into_iter().flatten().any(|b| b["type"] == kind)
+    };
+    let ongoing = |message: &&Value| message["role"] == "assistant" || has(message, "tool_result");
+    let turn: Vec<&Value> =
+        messages.iter().rev().take_while(ongoing).filter(|m| m["role"] == "assistant").collect();
+    let thought = turn.iter().any(|message| has(message, "thinking") || has(message, "redacted_thinking"));
+    must(body["thinking"]["type"] != "enabled" || turn.is_empty() || thought, || {
+        format!(
+            "messages.{at}: When thinking is enabled, a final assistant turn must start with a thinking block"
+        )
     })
 }

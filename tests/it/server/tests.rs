@@ -65,7 +65,7 @@ fn one_script_is_said_in_the_events_of_each_wire() {
         }
     }
     for (pattern, shown) in
-        [(r"(resp|msg|fc|ctc|rs|call)_\d{8}", "$1_"), (r"sealed-(\w+)-\d+-[0-9a-f]{16}", "sealed-$1")]
+        [(r"(resp|msg|fc|ctc|rs|call)_\d{8}", "${1}_1"), (r"sealed-(\w+)-\d+-[0-9a-f]{16}", "sealed-$1")]
     {
         text = regex::Regex::new(pattern).unwrap().replace_all(&text, shown).into_owned();
     }
