@@ -43,3 +43,5 @@ mod tools_shell;
 mod wire;
 mod wire_client;
 mod wire_encode;
+mod wire_responses;
+mod wire_responses_encode;

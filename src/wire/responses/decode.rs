@@ -344,7 +344,7 @@ impl Reader {
             return out.push(failed(&response, status));
         }
         let written: Vec<Written> = written.into_iter().filter_map(read).collect();
-        if self.items.is_empty() {
+        if self.items.iter().all(Item::is_bare) {
             for item in &written {
                 self.written(item, None, Told::Done, out);
             }

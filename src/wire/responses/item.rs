@@ -241,6 +241,11 @@ impl Item {
         self.kind == Kind::Message && self.pieces.iter().any(|piece| piece.sort == Sort::Refusal)
     }
 
+    /// No text of it was told.
+    pub(super) fn is_bare(&self) -> bool {
+        self.pieces.is_empty()
+    }
+
     pub(super) fn is_call(&self) -> bool {
         matches!(self.kind, Kind::Call | Kind::Free)
     }
