@@ -33,7 +33,7 @@ impl Messages {
         }
         let message = json!({"id": fresh("msg"), "type": "message", "role": "assistant", "content": [], "model": "m",
             "stop_reason": null, "stop_sequence": null, "usage": {"input_tokens": self.counted.0,
-            "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 1}});
+            "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": self.counted.1.min(1)}});
         event("message_start", json!({ "message": message })) + &event("ping", json!({}))
     }
 
