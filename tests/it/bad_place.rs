@@ -163,7 +163,7 @@ fn without_a_home_the_run_goes_on_and_says_what_is_not_kept() {
         assert_eq!(ran.stderr.matches("recorded").count(), 1, "{what}: {}", ran.stderr);
         text += &row(what, &tack, &ran);
     }
-    insta::assert_snapshot!(text);
+    insta::assert_snapshot!("without_a_home_the_run_goes_on_and_says_what_is_not_kept", text);
 }
 
 fn an_empty_environment_is_enough() {
@@ -176,7 +176,7 @@ fn an_empty_environment_is_enough() {
     command.current_dir(tack.work()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let ran = finish(command.spawn().unwrap(), None).code(0);
     assert_eq!((ran.stdout.as_str(), tack.read("out").as_str()), ("ok\n", "x\n"));
-    insta::assert_snapshot!(said(&tack, &ran));
+    insta::assert_snapshot!("an_empty_environment_is_enough", said(&tack, &ran));
 }
 
 fn arguments_and_folders_may_hold_any_bytes() {
@@ -209,7 +209,7 @@ fn arguments_and_folders_may_hold_any_bytes() {
         let ran = tack.run(args).code(2);
         text += &row(what, &tack, &ran);
     }
-    insta::assert_snapshot!(text);
+    insta::assert_snapshot!("arguments_and_folders_may_hold_any_bytes", text);
 }
 
 fn closed_and_full_streams_are_not_the_end() {
@@ -238,7 +238,7 @@ fn closed_and_full_streams_are_not_the_end() {
         assert_eq!((ran.code, ran.stdout.as_str()), (code, stdout), "{what}: {}", ran.stderr);
         text += &format!("{what} [{}]\n{}\n", ran.code, said(&tack, &ran));
     }
-    insta::assert_snapshot!(text);
+    insta::assert_snapshot!("closed_and_full_streams_are_not_the_end", text);
 }
 
 fn a_reader_that_stops_after_a_line_stops_the_run() {

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::bad::row;
-use crate::kit::{Tack, on_every_wire};
+use crate::kit::{Tack, on_every_wire, wire};
 use crate::server::*;
 
 on_every_wire! {
@@ -65,7 +65,10 @@ fn a_server_that_cannot_serve_is_named_with_its_words_and_the_way_out() {
         // Nothing is lost: the prompt is there to go on from.
         assert!(std::fs::read_to_string(&tack.logs()[0]).unwrap().contains("\"hi\""), "{what}");
     }
-    insta::assert_snapshot!(text);
+    insta::assert_snapshot!(
+        format!("a_server_that_cannot_serve_is_named_with_its_words_and_the_way_out-{}", wire().name()),
+        text
+    );
 }
 
 const PAGE: &str = "<!doctype html><title>Not here</title>";
@@ -90,7 +93,7 @@ fn a_server_that_still_loads_is_waited_for() {
     let loading = || error(503, "Loading model");
     let (tack, ran) = both(|| Server::start(vec![loading(), loading(), says("ready")]), "", 0);
     assert_eq!(ran.stdout, "ready\n");
-    insta::assert_snapshot!(row("loading", &tack, &ran));
+    insta::assert_snapshot!("a_server_that_still_loads_is_waited_for", row("loading", &tack, &ran));
 }
 
 fn silence_ends_at_every_stage() {
@@ -108,7 +111,7 @@ fn silence_ends_at_every_stage() {
         assert!(!tack.work().join("BAD").exists());
         text += &row(what, &tack, &ran);
     }
-    insta::assert_snapshot!(text);
+    insta::assert_snapshot!("silence_ends_at_every_stage", text);
     // Before the first byte a slow machine may take minutes; the run's own limit holds there too.
     for reply in [silent(), sse([Frame::Hang])] {
         let server = Server::start(vec![reply]);
@@ -207,7 +210,7 @@ fn garbage_ends_in_a_sentence_and_not_in_a_wait() {
         let (tack, ran) = both(|| Server::start((0..9).map(|_| reply()).collect()), "", 1);
         text += &row(what, &tack, &ran);
     }
-    insta::assert_snapshot!(text);
+    insta::assert_snapshot!("garbage_ends_in_a_sentence_and_not_in_a_wait", text);
 }
 
 #[test]

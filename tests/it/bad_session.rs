@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use serde_json::json;
 
 use crate::bad::{Somebody, row, said};
-use crate::kit::{Tack, finish, on_every_wire, wait_for};
+use crate::kit::{Tack, finish, on_every_wire, wait_for, wire};
 use crate::server::*;
 
 on_every_wire! {
@@ -37,7 +37,10 @@ fn a_second_process_on_a_session_is_told_by_whom_it_is_held() {
     first.wait().unwrap();
     assert!(second.stderr.contains(&pid), "{}", second.stderr);
     assert_eq!((second.code, removal.code, shown.code), (1, 1, 0));
-    insta::assert_snapshot!(row("resume", &tack, &second) + &row("remove", &tack, &removal));
+    insta::assert_snapshot!(
+        "a_second_process_on_a_session_is_told_by_whom_it_is_held",
+        row("resume", &tack, &second) + &row("remove", &tack, &removal)
+    );
     // Nothing was lost, and it can be gone on with.
     tack.run(["exec", "resume", &id, "y"]).code(0);
     valid_history(&server.requests()[1].chat()).unwrap();
@@ -168,7 +171,7 @@ fn where_no_session_can_be_written_the_run_goes_on() {
     let ran = user.run(&tack, &["-p", "hi"]).code(0);
     assert_eq!((ran.stdout.as_str(), tack.read("out").as_str()), ("ok\n", "x\n"));
     assert!(!ran.stderr.contains("resume"), "{}", ran.stderr);
-    insta::assert_snapshot!(row("read-only", &tack, &ran));
+    insta::assert_snapshot!("where_no_session_can_be_written_the_run_goes_on", row("read-only", &tack, &ran));
     let ran = user.run(&tack, &["exec", "--json", "hi"]).code(0);
     let warnings = ran.events().iter().filter(|event| event["item"]["type"] == "error").count();
     assert_eq!(warnings, 1);
@@ -223,7 +226,10 @@ fn an_image_that_a_model_refuses_is_left_out_and_kept_for_one_that_sees() {
     // The image comes with a tool's result.
     let ran = tack.run(["-p", "look"]).code(0);
     assert_eq!(ran.stdout, "blind\n");
-    insta::assert_snapshot!(said(&tack, &ran));
+    insta::assert_snapshot!(
+        format!("an_image_that_a_model_refuses_is_left_out_and_kept_for_one_that_sees-{}", wire().name()),
+        said(&tack, &ran)
+    );
     // Text alone goes on, also in another process.
     let ran = tack.run(["exec", "resume", "--last", "hi"]).code(0);
     assert_eq!(ran.stdout, "hi\n");

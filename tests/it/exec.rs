@@ -296,7 +296,7 @@ fn a_small_local_window_is_said_and_gets_the_small_surface() {
     assert!(!ran.stderr.contains("tokens, and harness"), "{}", ran.stderr);
     let insists = tack.run(["-p", "x", "--harness", "minimal", "-c", &window("2000")]).code(0);
     assert!(insists.stderr.contains("has 2000 tokens"), "{}", insists.stderr);
-    let size: Vec<_> = server.requests().iter().map(|request| request.body.to_string().len()).collect();
+    let size: Vec<_> = server.requests().iter().map(|request| request.chat().to_string().len()).collect();
     assert!(size[0] < size[1] && size[1] == size[2], "{size:?}");
 }
 

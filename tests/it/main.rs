@@ -43,5 +43,7 @@ mod tools_shell;
 mod wire;
 mod wire_client;
 mod wire_encode;
+mod wire_messages;
+mod wire_messages_encode;
 mod wire_responses;
 mod wire_responses_encode;

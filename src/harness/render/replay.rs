@@ -181,7 +181,9 @@ impl<'a> Replay<'a> {
         for part in &reply.parts {
             if let Part::Thinking { text, field, seal } = part {
                 let field = named.clone().or_else(|| field.clone());
-                pieces.push(Piece::Thinking { text: trimmed(text), field, seal: seal.clone() });
+                // A signature covers the text as it is.
+                let text = if seal.is_some() { text.clone() } else { trimmed(text) };
+                pieces.push(Piece::Thinking { text, field, seal: seal.clone() });
             }
         }
         if pieces.is_empty() && calls > 0 && self.seen_thinking && thinking.absent == Absent::Empty {

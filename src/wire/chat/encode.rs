@@ -4,6 +4,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 
 use crate::model::Model;
+use crate::wire::ids;
 use crate::wire::prompt::{Empty, Form, Message, Piece, Prompt, Role, Style, ToolSpec};
 use crate::wire::provider::Quirks;
 
@@ -126,7 +127,7 @@ fn assistant(message: &Message, style: &Style) -> Value {
                 }
             }
             Piece::Call { id, name, args } => {
-                let function = json!({"name": name, "arguments": arguments(args)});
+                let function = json!({"name": ids::fit_name(name), "arguments": arguments(args)});
                 calls.push(json!({"id": id, "type": "function", "function": function}));
             }
             Piece::Image { .. } | Piece::Result { .. } => {}

@@ -74,6 +74,10 @@ const IMAGES: &[&str] = &[
     "image_url is only supported",
     "images are not supported",
     "does not support vision",
+    // Anthropic, of an image that no later request can hold either.
+    "image exceeds",
+    "image dimensions exceed",
+    "could not process image",
 ];
 
 const TOOLS: &[&str] = &[
@@ -91,7 +95,8 @@ const SCHEMA: &[&str] =
     &["response_format", "json_schema", "text.format", "output_config.format", "structured output"];
 
 /// Names of the field that reasoning goes back in: a server that complains of it refuses it,
-const THINKING: &[&str] = &["reasoning_content", "`reasoning`", "'reasoning'", "\"reasoning\"", "thinking"];
+const THINKING: &[&str] =
+    &["encrypted content", "reasoning_content", "`reasoning`", "'reasoning'", "\"reasoning\"", "thinking"];
 /// unless it complains that it is not there.
 const MISSING: &[&str] = &["missing", "required", "must be passed", "must be provided", "must include"];
 
@@ -114,6 +119,7 @@ const LONG: &[&str] = &[
     "exceeds context",
     "exceeds the maximum context",
     "context the overflows",
+    "exceed context limit", // Anthropic, of prompt and answer together
 ];
 
 const LONG_KINDS: &[&str] = &["context_length_exceeded", "exceed_context_size_error"];
@@ -123,7 +129,11 @@ const PAID_KINDS: &[&str] = &[
     "billing_hard_limit_reached",
     "billing_not_active",
     "exceeded_current_quota_error",
+    "billing_error",
 ];
+
+/// Anthropic says it in words only.
+const PAID: &[&str] = &["credit balance is too low"];
 
 /// A reply with an error status. `text` is its body.
 pub fn from_status(at: &Place, status: u16, text: &str) -> Fault {
@@ -145,6 +155,9 @@ pub fn from_stream(at: &Place, message: String, kind: Option<String>, partial: S
     let known = match said.kind.as_deref().unwrap_or_default() {
         "invalid_request_error" | "BadRequestError" | "invalid_prompt" => 400,
         "authentication_error" => 401,
+        "permission_error" => 403,
+        "not_found_error" => 404,
+        "request_too_large" => 413,
         "rate_limit_exceeded" | "rate_limit_error" => 429,
         _ => 500,
     };
@@ -336,7 +349,7 @@ fn sort(status: u16, said: &Said) -> Sort {
     match status {
         503 if text.contains("loading model") => Sort::Loading,
         402 => Sort::Paid,
-        _ if PAID_KINDS.contains(&kind) => Sort::Paid,
+        _ if PAID_KINDS.contains(&kind) || says(PAID) => Sort::Paid,
         429 => Sort::Limited,
         401 | 403 => Sort::Key,
         413 => Sort::TooLong,
@@ -345,7 +358,8 @@ fn sort(status: u16, said: &Said) -> Sort {
         _ if says(IMAGES) => Sort::NoImages,
         _ if says(TOOLS) => Sort::NoTools,
         400 | 422 if says(SCHEMA) => Sort::NoSchema,
-        400 | 422 if says(THINKING) && !says(MISSING) => Sort::NoThinking,
+        // A signature that is wrong or not there: the reasoning is of no use to this server.
+        400 | 422 if says(THINKING) && (text.contains("signature") || !says(MISSING)) => Sort::NoThinking,
         404 if text.contains("model") => Sort::NoModel,
         300..=399 | 404 | 405 => Sort::NoPath,
         408 | 409 | 425 | 500..=599 => Sort::Passing,

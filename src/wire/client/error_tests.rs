@@ -103,6 +103,36 @@ fn every_answer_of_a_server_has_its_kind() {
         // No reasoning wanted back; one that is missing is another matter.
         (400, error("Extra inputs are not permitted: reasoning_content"), "no thinking, final"),
         (400, error("the reasoning_content of the tool turn is missing"), "failed, final"),
+        // Anthropic: sealed reasoning that does not verify, is not signed, or is not wanted.
+        (
+            400,
+            error("messages.1.content.0: Invalid `signature` in `thinking` block"),
+            "no thinking, final",
+        ),
+        (400, error("messages.1.content.0.thinking.signature: Field required"), "no thinking, final"),
+        (
+            400,
+            error("messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`"),
+            "no thinking, final",
+        ),
+        (
+            400,
+            error("messages.3.content.0: When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`"),
+            "no thinking, final",
+        ),
+        // Anthropic: prompt and answer together, images that no request can hold, an empty account.
+        (
+            400,
+            error("input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000, decrease input length or `max_tokens` and try again"),
+            "too long 200000, final",
+        ),
+        (413, r#"{"type":"error","error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}"#.into(), "too long 0, final"),
+        (400, error("messages.0.content.1.image.source.base64: image exceeds 5 MB maximum"), "no images, final"),
+        (400, error("Could not process image"), "no images, final"),
+        (400, error("Your credit balance is too low to access the API"), "limited, final"),
+        (400, error("max_tokens: 64000 > 8192, which is the maximum allowed"), "failed, final"),
+        (404, r#"{"type":"error","error":{"type":"not_found_error","message":"model: x"}}"#.into(), "setup, final"),
+        (529, r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#.into(), "failed, again"),
         // Keys, accounts and limits.
         (401, error("bad key"), "setup, final"),
         (403, error("not in your country"), "setup, final"),
@@ -145,6 +175,11 @@ fn errors_inside_a_stream_are_sorted_alike_and_spend_the_other_budget() {
         ("slow down", Some("rate_limit_exceeded"), "limited, again from stream"),
         ("bad role", Some("invalid_request_error"), "failed, final"),
         ("no such key", Some("401"), "setup, final"),
+        ("Overloaded", Some("overloaded_error"), "failed, again from stream"),
+        ("oops", Some("api_error"), "failed, again from stream"),
+        ("slow down", Some("rate_limit_error"), "limited, again from stream"),
+        ("no such key", Some("authentication_error"), "setup, final"),
+        ("model: x", Some("not_found_error"), "setup, final"),
         ("x", Some("context_length_exceeded"), "too long 0, final"),
     ] {
         let fault = from_stream(&at, message.into(), code.map(str::to_owned), "par".into());

@@ -232,12 +232,15 @@ impl Reader {
         let slot = known.unwrap_or_else(|| self.open(index, kind));
         let block = &mut self.blocks[slot];
         block.id = block.id.take().or(id);
+        let is_new = block.text.is_empty();
         match kind {
-            Kind::Text => self.add(slot, start.text, out),
-            Kind::Thinking => {
+            Kind::Text if is_new => self.add(slot, start.text, out),
+            Kind::Thinking if is_new => {
                 self.sign(slot, start.signature);
                 self.add(slot, start.thinking, out);
             }
+            // A start that comes twice does not say its text twice.
+            Kind::Text | Kind::Thinking | Kind::Other => {}
             Kind::Redacted => block.text = read(start.data).unwrap_or_default(),
             Kind::Call => {
                 block.input = start.input.map(arguments).unwrap_or_default();
@@ -248,7 +251,6 @@ impl Reader {
                     out.push(Delta::CallStart { slot: before.count(), id, name });
                 }
             }
-            Kind::Other => {}
         }
     }
 

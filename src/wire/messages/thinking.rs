@@ -82,9 +82,9 @@ pub(super) fn fit(body: &mut Map<String, Value>, limit: u64, most: Option<u64>) 
     if wanted < limit {
         return limit;
     }
-    let limit = limit.saturating_add(wanted).min(most.unwrap_or(u64::MAX)).max(LEAST + 1);
-    *budget = wanted.min(limit / 4 * 3).max(LEAST).into();
-    limit
+    let whole = limit.saturating_add(wanted).min(most.unwrap_or(u64::MAX)).max(LEAST + 1);
+    *budget = wanted.min(whole - limit.min(whole / 4)).max(LEAST).into();
+    whole
 }
 
 /// The calls that are being answered come from a turn without any reasoning: another model made it,
