@@ -13,7 +13,7 @@ use super::error::CliError;
 use crate::agent::{Bounds, Setup, Stopper, scene};
 use crate::config::{self, Config, Dirs, Env, Inputs, Launcher, Override, Strictness};
 use crate::harness::{Harness, Library};
-use crate::model::{Class, Model, SessionId, Thinking};
+use crate::model::{Class, Model, SessionId, Thinking, WireKind};
 use crate::sandbox::{EnvWish, Mode, Net, Policy, PolicyError, Scratch, Wish};
 use crate::store::{Session, Sessions};
 use crate::wire::catalog;
@@ -131,12 +131,14 @@ impl Base {
             return Err(CliError::usage(format!("{name} is a provider, and no model of it is named"))
                 .hint(format!("name one: -m {name}/MODEL")));
         }
-        let choice = config::choose(&self.config, &known, |provider, name| {
-            catalog::models(provider).any(|model| model == name).then_some(true)
-        })?;
+        let choice = match config::usual_model(&self.config, &self.env) {
+            Some((provider, model)) => config::Choice { provider, model },
+            None => config::choose(&self.config, &known, |provider, name| {
+                catalog::models(provider).any(|model| model == name).then_some(true)
+            })?,
+        };
         let provider = config::resolve(&self.config, &choice.provider, &self.env, &self.dirs)?;
-        wire::of(provider.wire).map_err(|failure| CliError::usage(failure.to_string()))?;
-        if provider.needs_key && provider.key.is_none() {
+        if provider.needs_key && provider.key.is_none() && provider.auth.is_none() {
             return Err(self.key_missing(&provider));
         }
         let facts = catalog::facts(&choice.provider, &choice.model);
@@ -148,7 +150,7 @@ impl Base {
             max_output: facts.max_output,
             vision: facts.vision,
             effort: self.config.model_reasoning_effort.clone(),
-            thinking: facts.thinking.unwrap_or(provider.quirks.thinking),
+            thinking: thinking(facts.thinking, &provider),
             local: provider.local,
             prices: prices.or(facts.prices),
             provider: choice.provider,
@@ -185,14 +187,29 @@ impl Base {
             Some(id) => id.to_owned(),
         };
         let harness = self.library.get(&id).map_err(|error| CliError::usage(error.to_string()))?;
-        if !harness.wires().contains(&model.wire) {
-            return Err(CliError::usage(format!(
-                "harness {id} does not speak the {} wire that {} uses; choose another with --harness",
-                model.wire.name(),
-                model.provider
-            )));
-        }
         Ok(harness)
+    }
+
+    /// Provider and model over the wire that both the harness and the provider speak: the one that was
+    /// set, else the provider's usual one, else the harness's first.
+    fn over_wire(
+        &self,
+        harness: &dyn Harness,
+        provider: &Provider,
+        model: &mut Model,
+    ) -> Result<Provider, CliError> {
+        let spoken = harness.wires();
+        let offered: Vec<WireKind> =
+            provider.wires().into_iter().filter(|wire| wire::of(*wire).is_ok()).collect();
+        let usual = offered.first().filter(|wire| spoken.contains(wire));
+        let wire = usual.or_else(|| spoken.iter().find(|wire| offered.contains(wire)));
+        let Some(found) = wire.and_then(|wire| provider.over(*wire)) else {
+            return Err(no_wire(harness, provider));
+        };
+        model.wire = found.wire;
+        let facts = catalog::facts(&provider.id, &model.name);
+        model.thinking = thinking(facts.thinking, &found);
+        Ok(found)
     }
 
     /// Says so when a local model's window leaves the harness little room, and gives it the surface
@@ -329,6 +346,8 @@ impl Base {
         let harness = self.harness(&model)?;
         let client: Arc<dyn Client> = match provider {
             Some(provider) => {
+                let provider = self.over_wire(&*harness, &provider, &mut model)?;
+                wire::of(provider.wire).map_err(|failure| CliError::usage(failure.to_string()))?;
                 Arc::new(HttpClient::new(provider).map_err(|failure| CliError::usage(failure.to_string()))?)
             }
             None => {
@@ -371,6 +390,23 @@ impl Base {
     }
 }
 
+/// What is known of the model, unless the service takes no such thing over this wire.
+fn thinking(known: Option<Thinking>, provider: &Provider) -> Thinking {
+    match provider.quirks.thinking {
+        Thinking::None => Thinking::None,
+        usual => known.unwrap_or(usual),
+    }
+}
+
+fn no_wire(harness: &dyn Harness, provider: &Provider) -> CliError {
+    let names = |wires: &[WireKind]| wires.iter().map(|wire| wire.name()).collect::<Vec<_>>().join(", ");
+    let (id, at) = (harness.id(), &provider.id);
+    let (speaks, offers) = (names(harness.wires()), names(&provider.wires()));
+    CliError::usage(format!("harness {id} speaks {speaks}, and provider {at} is set to {offers}")).hint(format!(
+        "choose another harness with --harness, or, if {at} speaks {speaks}, set wire_api in [model_providers.{at}]"
+    ))
+}
+
 fn last(sessions: &Sessions, cwd: &Path) -> Result<SessionId, CliError> {
     let found = sessions.last(Some(cwd)).or_else(|| sessions.last(None));
     found.ok_or_else(|| CliError::usage("there is no earlier session").hint("start one with: tack -p PROMPT"))
@@ -380,7 +416,7 @@ fn demo_model() -> Model {
     Model {
         provider: DEMO.to_owned(),
         name: "recorded".to_owned(),
-        wire: crate::model::WireKind::Chat,
+        wire: WireKind::Chat,
         class: Class::M,
         window: None,
         max_output: None,

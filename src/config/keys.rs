@@ -88,7 +88,7 @@ const PROVIDER: &[Key] = &[
     ("base_url", Text),
     ("wire_api", OneOf(&["chat", "responses", "messages"])),
     ("env_key", Text),
-    ("auth", Later),
+    ("auth", Table(AUTH)),
     ("http_headers", TextMap),
     ("env_http_headers", TextMap),
     ("query_params", TextMap),
@@ -101,7 +101,16 @@ const PROVIDER: &[Key] = &[
     ("supports_websockets", Foreign),
 ];
 
-const PRICES: &[Key] = &[("input", Amount), ("cached_input", Amount), ("output", Amount)];
+const AUTH: &[Key] = &[
+    ("command", Text),
+    ("args", Texts),
+    ("refresh_interval_ms", Count),
+    ("timeout_ms", Count),
+    ("cwd", Text),
+];
+
+const PRICES: &[Key] =
+    &[("input", Amount), ("cached_input", Amount), ("cache_write", Amount), ("output", Amount)];
 
 /// What a project's file may not decide, though its folder is trusted: where keys and files are
 /// sent, what a limit on money counts, and what widens the sandbox. `*` stands for any name.

@@ -27,7 +27,7 @@ pub use keys::near;
 pub use layers::{Inputs, Loaded, Strictness, load};
 pub use load::{Override, Warning, Weight};
 pub use model::{Choice, choose};
-pub use provider::{known, resolve};
+pub use provider::{known, resolve, usual_model};
 
 use crate::model::{Prices, WireKind};
 use crate::sandbox::{GitAccess, Mode};
@@ -121,6 +121,7 @@ pub struct ProviderKeys {
     pub base_url: Option<String>,
     pub wire_api: Option<WireKind>,
     pub env_key: Option<String>,
+    pub auth: Option<AuthKeys>,
     pub http_headers: BTreeMap<String, String>,
     /// Header to the variable that holds its value.
     pub env_http_headers: BTreeMap<String, String>,
@@ -130,4 +131,16 @@ pub struct ProviderKeys {
     pub stream_idle_timeout_ms: Option<u64>,
     /// Further certificates to trust, a PEM file.
     pub ca_certificate: Option<PathBuf>,
+}
+
+/// `auth` of a provider: a command that prints the key. Names and defaults are Codex's.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct AuthKeys {
+    pub command: String,
+    pub args: Vec<String>,
+    /// 0: only when the server refuses the key.
+    pub refresh_interval_ms: Option<u64>,
+    pub timeout_ms: Option<u64>,
+    pub cwd: Option<PathBuf>,
 }

@@ -1,7 +1,6 @@
 //! What is known beforehand of common models. Pure data; whatever is not here is unknown, not zero.
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 
 use serde::Deserialize;
 
@@ -21,30 +20,37 @@ pub struct Facts {
     pub thinking: Option<Thinking>,
 }
 
-#[derive(Deserialize)]
-struct Catalog {
-    as_of: String,
-    #[serde(flatten)]
-    providers: BTreeMap<String, BTreeMap<String, Facts>>,
-}
-
-static CATALOG: LazyLock<Catalog> = LazyLock::new(|| {
-    toml::from_str(include_str!("catalog.toml")).expect("the embedded model table is tested to parse")
-});
+const TABLE: &str = include_str!("catalog.toml");
 
 /// What is known of this model there; nothing is guessed from the name.
 pub fn facts(provider: &str, model: &str) -> Facts {
-    CATALOG.providers.get(provider).and_then(|models| models.get(model)).copied().unwrap_or_default()
+    let Some((_, facts)) = lines(provider).find(|(name, _)| *name == model) else {
+        return Facts::default();
+    };
+    let mut one: BTreeMap<String, Facts> =
+        toml::from_str(&format!("it = {facts}")).expect("the embedded model table is tested to parse");
+    one.remove("it").unwrap_or_default()
 }
 
 /// The month whose prices these are.
 pub fn as_of() -> &'static str {
-    &CATALOG.as_of
+    let line = TABLE.lines().find_map(|line| line.strip_prefix("as_of = "));
+    line.unwrap_or_default().trim_matches('"')
 }
 
-/// The models known at this provider, sorted.
+/// The models known at this provider, in the order of the table.
 pub fn models(provider: &str) -> impl Iterator<Item = &'static str> {
-    CATALOG.providers.get(provider).into_iter().flat_map(|models| models.keys().map(String::as_str))
+    lines(provider).map(|(name, _)| name)
+}
+
+/// Names and facts of a provider's models. Parsing them all takes longer than the rest of the start,
+/// and one is all that a run asks for.
+fn lines(provider: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let header = format!("[{provider}]");
+    let below = TABLE.lines().skip_while(move |line| *line != header).skip(1);
+    below
+        .take_while(|line| !line.starts_with('['))
+        .filter_map(|line| line.strip_prefix('"')?.split_once("\" = "))
 }
 
 #[cfg(test)]
@@ -52,15 +58,36 @@ mod tests {
     use super::*;
     use crate::wire::provider;
 
+    #[derive(Deserialize)]
+    struct Catalog {
+        as_of: String,
+        #[serde(flatten)]
+        providers: BTreeMap<String, BTreeMap<String, Facts>>,
+    }
+
     #[test]
     fn every_entry_is_plausible_and_its_provider_known() {
+        let all: Catalog = toml::from_str(TABLE).unwrap();
+        assert_eq!(all.as_of, as_of());
         assert!(as_of().starts_with("20"));
-        for (id, models) in &CATALOG.providers {
+        for (id, models) in &all.providers {
             assert!(provider::builtin(id).is_some(), "{id}");
-            for (name, facts) in models {
-                assert!(facts.window >= facts.max_output, "{name}");
-                let cheaper = facts.prices.is_none_or(|p| p.cached_input.is_none_or(|c| c <= p.input));
-                assert!(cheaper, "{name}");
+            assert_eq!(models.keys().collect::<Vec<_>>().len(), super::models(id).count(), "{id}");
+            for (name, known) in models {
+                assert_eq!(facts(id, name), *known, "{id} {name}: what a line says is what the table says");
+                assert!(known.window.is_none_or(|window| known.max_output <= Some(window)), "{name}");
+                let prices = known.prices.unwrap_or_default();
+                assert!(prices.cached_input.is_none_or(|cached| cached <= prices.input), "{name}");
+                assert!(prices.cache_write.is_none_or(|write| write >= prices.input), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_model_that_is_used_where_none_is_named_is_known() {
+        for id in provider::ids() {
+            if let Some(name) = provider::builtin(id).unwrap().default_model {
+                assert!(models(id).any(|model| model == name), "{id} {name}");
             }
         }
     }

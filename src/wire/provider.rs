@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
-use std::sync::LazyLock;
 use std::time::Duration;
 
 use reqwest::Url;
@@ -23,9 +22,19 @@ pub struct Provider {
     /// With or without `/v1`, with or without a final slash; see [`Provider::url`].
     pub base_url: String,
     pub wire: WireKind,
-    /// The variable its key comes from, for messages.
+    /// The other APIs it speaks; see [`Provider::over`].
+    pub others: Vec<Way>,
+    /// The model where the user names none.
+    pub default_model: Option<String>,
+    /// The variables its key may come from, in their order.
+    pub env_keys: Vec<String>,
+    /// The one of them that is set, else the first, for messages.
     pub env_key: Option<String>,
     pub key: Option<Secret>,
+    /// Where `key` was found, for messages: a variable, a keychain.
+    pub key_from: Option<String>,
+    /// A command that prints the key. It goes before `key`.
+    pub auth: Option<Auth>,
     /// A key is wanted: without one the request is not sent.
     pub needs_key: bool,
     pub headers: Vec<(String, Secret)>,
@@ -48,6 +57,26 @@ pub struct Provider {
     pub quirks: Quirks,
 }
 
+/// Another API of the same service.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Way {
+    pub wire: WireKind,
+    pub base_url: String,
+    pub quirks: Quirks,
+}
+
+/// A command that prints a key on its standard output. Run without a sandbox: it is the user's own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Auth {
+    pub command: String,
+    pub args: Vec<String>,
+    /// How long a key is used. None: until the server refuses it.
+    pub refresh: Option<Duration>,
+    /// How long the command may take.
+    pub timeout: Duration,
+    pub cwd: Option<PathBuf>,
+}
+
 /// Where services of one wire differ, as data.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -58,10 +87,15 @@ pub struct Quirks {
     pub no_stream_options: bool,
     /// Has no developer role: it is sent as system.
     pub no_developer_role: bool,
+    /// Chat: takes one system message at the beginning, then user and assistant in turns.
+    pub strict_roles: bool,
     /// How a model is asked to think, where nothing is known of the model itself.
     pub thinking: Thinking,
     /// Chat: assistant messages with calls must carry reasoning; this stands for what is not there.
     pub reasoning_required: Option<Placeholder>,
+    /// Chat: calls must carry the seal they came with, and one that came from elsewhere a word instead
+    /// (Google's `thought_signature`).
+    pub call_seals: bool,
     /// What ids of calls have to look like.
     pub ids: IdForm,
     /// Refuses `strict` in tools.
@@ -96,36 +130,100 @@ pub struct Placeholder {
 struct Entry {
     name: String,
     base_url: String,
-    env_key: Option<String>,
+    #[serde(default)]
+    env_key: Variables,
+    wire: Option<WireKind>,
+    default_model: Option<String>,
     #[serde(default)]
     local: bool,
     start: Option<String>,
     #[serde(default)]
     quirks: Quirks,
+    #[serde(default)]
+    over: BTreeMap<WireKind, Other>,
 }
 
-static ENTRIES: LazyLock<BTreeMap<String, Entry>> = LazyLock::new(|| {
-    toml::from_str(include_str!("providers.toml")).expect("the embedded provider table is tested to parse")
-});
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Variables {
+    One(String),
+    Several(Vec<String>),
+}
+
+/// A table `[ID.over.WIRE]`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Other {
+    /// The provider's own when None.
+    base_url: Option<String>,
+    #[serde(default)]
+    quirks: Quirks,
+}
+
+impl Default for Variables {
+    fn default() -> Self {
+        Self::Several(Vec::new())
+    }
+}
+
+const TABLE: &str = include_str!("providers.toml");
 
 /// A provider that tack knows, without key and settings.
 pub fn builtin(id: &str) -> Option<Provider> {
-    let entry = ENTRIES.get(id)?;
+    // Parsing them all takes longer than the rest of the start, and only one is ever used.
+    let mut tables: BTreeMap<String, Entry> =
+        toml::from_str(text_of(id)?).expect("the embedded provider table is tested to parse");
+    let entry = tables.remove(id)?;
     let plain = Provider::new(id, entry.base_url.as_str());
+    let env_keys = match entry.env_key {
+        Variables::One(name) => vec![name],
+        Variables::Several(names) => names,
+    };
+    let way = |(wire, other): (WireKind, Other)| Way {
+        wire,
+        base_url: other.base_url.unwrap_or_else(|| entry.base_url.clone()),
+        quirks: other.quirks,
+    };
     Some(Provider {
-        name: entry.name.clone(),
-        env_key: entry.env_key.clone(),
-        needs_key: entry.env_key.is_some(),
+        name: entry.name,
+        wire: entry.wire.unwrap_or(plain.wire),
+        others: entry.over.into_iter().map(way).collect(),
+        default_model: entry.default_model,
+        env_key: env_keys.first().cloned(),
+        needs_key: !env_keys.is_empty(),
+        env_keys,
         local: entry.local,
-        start: entry.start.clone(),
-        quirks: entry.quirks.clone(),
+        start: entry.start,
+        quirks: entry.quirks,
         ..plain
     })
 }
 
 /// All that [`builtin`] knows, sorted.
 pub fn ids() -> Vec<&'static str> {
-    ENTRIES.keys().map(String::as_str).collect()
+    let mut ids: Vec<&str> = TABLE.lines().filter_map(header).filter(|name| !name.contains('.')).collect();
+    ids.sort_unstable();
+    ids
+}
+
+/// The lines of one provider's tables.
+fn text_of(id: &str) -> Option<&'static str> {
+    let mut at = 0;
+    let mut from = None;
+    for line in TABLE.split_inclusive('\n') {
+        let owner = header(line.trim_end()).map(|name| name.split('.').next().unwrap_or(name));
+        match (owner, from) {
+            (Some(owner), None) if owner == id => from = Some(at),
+            (Some(owner), Some(from)) if owner != id => return Some(&TABLE[from..at]),
+            _ => {}
+        }
+        at += line.len();
+    }
+    from.map(|from| &TABLE[from..])
+}
+
+fn header(line: &str) -> Option<&str> {
+    line.strip_prefix('[')?.strip_suffix(']')
 }
 
 impl Provider {
@@ -138,8 +236,13 @@ impl Provider {
             name: id.to_owned(),
             base_url,
             wire: WireKind::Chat,
+            others: Vec::new(),
+            default_model: None,
+            env_keys: Vec::new(),
             env_key: None,
             key: None,
+            key_from: None,
+            auth: None,
             needs_key: false,
             headers: Vec::new(),
             query: Vec::new(),
@@ -157,27 +260,61 @@ impl Provider {
         }
     }
 
+    /// The APIs it speaks, the usual one first.
+    pub fn wires(&self) -> Vec<WireKind> {
+        let others = self.others.iter().map(|way| way.wire);
+        std::iter::once(self.wire).chain(others).collect()
+    }
+
+    /// The same provider over this API; None where it does not speak it.
+    pub fn over(&self, wire: WireKind) -> Option<Self> {
+        if wire == self.wire {
+            return Some(self.clone());
+        }
+        let Way { wire, base_url, quirks } = self.others.iter().find(|way| way.wire == wire)?.clone();
+        let usual = Way { wire: self.wire, base_url: self.base_url.clone(), quirks: self.quirks.clone() };
+        let mut others: Vec<Way> = self.others.iter().filter(|way| way.wire != wire).cloned().collect();
+        others.insert(0, usual);
+        Some(Self { wire, base_url, quirks, others, ..self.clone() })
+    }
+
     /// The key without the white space that a shell or an editor put around it; None when nothing is left.
     pub fn usable_key(&self) -> Option<&str> {
         self.key.as_ref().map(|key| key.reveal().trim()).filter(|key| !key.is_empty())
     }
 
-    /// The address for this path of a wire (`/chat/completions`). A base URL that is only a host
-    /// gets `/v1`; one that already ends with the path is taken as it is.
+    /// The address for this path of a wire (`/chat/completions`). A base URL that is only a host gets
+    /// `/v1`, for messages also one without a version, as `ANTHROPIC_BASE_URL` has it; one that ends with
+    /// a path of a wire already is taken as it is.
     pub fn url(&self, path: &str) -> Result<Url, Failure> {
         let mut url = parse(&self.base_url).ok_or_else(|| {
             let (id, given) = (&self.id, &self.base_url);
             Failure::Setup(format!("the base_url of provider {id} is no http address: {given:?}"))
         })?;
         let base = url.path().trim_end_matches('/').to_owned();
-        let base = base.strip_suffix(path).unwrap_or(&base);
-        let base = if base.is_empty() { "/v1" } else { base };
-        url.set_path(&format!("{base}{path}"));
+        let whole = PATHS.iter().find_map(|known| base.strip_suffix(known));
+        let versioned = base.split('/').any(is_version);
+        let version = match (whole, path) {
+            (Some(_), _) => "",
+            (None, MESSAGES) if !versioned => "/v1",
+            (None, _) if base.is_empty() => "/v1",
+            (None, _) => "",
+        };
+        url.set_path(&format!("{}{version}{path}", whole.unwrap_or(&base)));
         if !self.query.is_empty() {
             url.query_pairs_mut().extend_pairs(&self.query);
         }
         Ok(url)
     }
+}
+
+const MESSAGES: &str = "/messages";
+/// What the wires append to a base URL.
+const PATHS: [&str; 3] = ["/chat/completions", "/responses", MESSAGES];
+
+/// `v1`, `v4`, `v1beta`.
+fn is_version(segment: &str) -> bool {
+    segment.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 /// Served on this machine, so that no proxy is asked and no certificate needed.
@@ -226,35 +363,93 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_builtin_has_an_address_and_a_name() {
-        assert!(ids().len() >= 20);
+    fn every_builtin_has_an_address_and_a_name_on_each_of_its_wires() {
+        let all: BTreeMap<String, Entry> = toml::from_str(TABLE).unwrap();
+        assert_eq!(all.keys().map(String::as_str).collect::<Vec<_>>(), ids());
+        assert!(ids().len() >= 26);
         for id in ids() {
-            let provider = builtin(id).unwrap();
-            let url = provider.url("/chat/completions").unwrap();
-            assert!(url.path().ends_with("/chat/completions"), "{id}");
-            assert_eq!(provider.local, is_loopback(&url), "{id}");
-            assert_eq!(provider.local, !provider.needs_key, "{id}");
-            assert_eq!(provider.local, provider.start.is_some(), "{id}");
-            assert_eq!(url.scheme() == "http", provider.local, "{id}: a key must not travel in the clear");
+            let usual = builtin(id).unwrap();
+            for wire in usual.wires() {
+                let provider = usual.over(wire).unwrap();
+                assert_eq!(provider.wire, wire);
+                let url = provider.url(path(wire)).unwrap();
+                assert!(url.path().ends_with(path(wire)), "{url}");
+                assert_eq!(provider.local, is_loopback(&url), "{id}");
+                assert_eq!(provider.local, !provider.needs_key, "{id}");
+                assert_eq!(provider.local, provider.start.is_some(), "{id}");
+                assert_eq!(
+                    url.scheme() == "http",
+                    provider.local,
+                    "{id}: a key must not travel in the clear"
+                );
+            }
         }
-        assert!(builtin("nobody").is_none());
+        assert!(builtin("nobody").is_none() && builtin("openai.over.chat").is_none());
+    }
+
+    fn path(wire: WireKind) -> &'static str {
+        match wire {
+            WireKind::Chat => "/chat/completions",
+            WireKind::Responses => "/responses",
+            WireKind::Messages => "/messages",
+        }
+    }
+
+    #[test]
+    fn a_provider_goes_over_to_another_wire_and_back() {
+        let usual = builtin("deepseek").unwrap();
+        assert_eq!(usual.wires(), [WireKind::Chat, WireKind::Messages]);
+        let other = usual.over(WireKind::Messages).unwrap();
+        assert_eq!(
+            other.url("/messages").unwrap().as_str(),
+            "https://api.deepseek.com/anthropic/v1/messages"
+        );
+        assert!(other.quirks.x_api_key && !usual.quirks.x_api_key);
+        let back = other.over(WireKind::Chat).unwrap();
+        assert_eq!(
+            (back.base_url, back.quirks, back.wire),
+            (usual.base_url.clone(), usual.quirks.clone(), usual.wire)
+        );
+        assert!(usual.over(WireKind::Responses).is_none());
+        assert_eq!(builtin("openai").unwrap().wires(), [WireKind::Responses, WireKind::Chat]);
     }
 
     #[test]
     fn an_address_is_taken_however_it_is_written() {
+        let (chat, messages, responses) = ("/chat/completions", "/messages", "/responses");
         let cases = [
-            ("http://127.0.0.1:8080", "http://127.0.0.1:8080/v1/chat/completions"),
-            ("http://127.0.0.1:8080/", "http://127.0.0.1:8080/v1/chat/completions"),
-            ("http://127.0.0.1:8080/v1", "http://127.0.0.1:8080/v1/chat/completions"),
-            ("http://127.0.0.1:8080/v1/", "http://127.0.0.1:8080/v1/chat/completions"),
-            (" localhost:8080 ", "http://localhost:8080/v1/chat/completions"),
-            ("api.example.com", "https://api.example.com/v1/chat/completions"),
-            ("https://h.example/api/paas/v4", "https://h.example/api/paas/v4/chat/completions"),
-            ("https://h.example/v1/chat/completions", "https://h.example/v1/chat/completions"),
-            ("https://h.example/x?api-version=1", "https://h.example/x/chat/completions?api-version=1"),
+            ("http://127.0.0.1:8080", chat, "http://127.0.0.1:8080/v1/chat/completions"),
+            ("http://127.0.0.1:8080/", chat, "http://127.0.0.1:8080/v1/chat/completions"),
+            ("http://127.0.0.1:8080/v1", chat, "http://127.0.0.1:8080/v1/chat/completions"),
+            ("http://127.0.0.1:8080/v1/", chat, "http://127.0.0.1:8080/v1/chat/completions"),
+            (" localhost:8080 ", chat, "http://localhost:8080/v1/chat/completions"),
+            ("api.example.com", chat, "https://api.example.com/v1/chat/completions"),
+            ("https://h.example/api/paas/v4", chat, "https://h.example/api/paas/v4/chat/completions"),
+            ("https://h.example/v1/chat/completions", chat, "https://h.example/v1/chat/completions"),
+            ("https://h.example/chat/completions/", chat, "https://h.example/chat/completions"),
+            ("https://h.example/x?api-version=1", chat, "https://h.example/x/chat/completions?api-version=1"),
+            ("https://h.example/inference", chat, "https://h.example/inference/chat/completions"),
+            ("http://localhost:1", responses, "http://localhost:1/v1/responses"),
+            ("http://localhost:1/v1/", responses, "http://localhost:1/v1/responses"),
+            ("https://h.example/openai/v1", responses, "https://h.example/openai/v1/responses"),
+            ("https://h.example/v1/responses", responses, "https://h.example/v1/responses"),
+            (
+                "https://h.example/openai?api-version=1",
+                responses,
+                "https://h.example/openai/responses?api-version=1",
+            ),
+            ("https://h.example", messages, "https://h.example/v1/messages"),
+            ("https://h.example/v1", messages, "https://h.example/v1/messages"),
+            ("https://h.example/anthropic", messages, "https://h.example/anthropic/v1/messages"),
+            ("https://h.example/anthropic/", messages, "https://h.example/anthropic/v1/messages"),
+            ("https://h.example/anthropic/v1/", messages, "https://h.example/anthropic/v1/messages"),
+            ("https://h.example/v1beta/claude", messages, "https://h.example/v1beta/claude/messages"),
+            ("https://h.example/a/messages", messages, "https://h.example/a/messages"),
+            // The whole path of another wire: the same place, over this one.
+            ("http://localhost:1/v1/chat/completions", messages, "http://localhost:1/v1/messages"),
         ];
-        for (base, expected) in cases {
-            let url = Provider::new("x", base).url("/chat/completions").unwrap();
+        for (base, path, expected) in cases {
+            let url = Provider::new("x", base).url(path).unwrap();
             assert_eq!(url.as_str(), expected);
         }
         for base in ["", "ftp://h.example", "http://", "not a host"] {

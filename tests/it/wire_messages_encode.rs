@@ -235,7 +235,9 @@ fn how_much_to_think_is_said_as_the_model_wants_it() {
     ];
     let efforts = [None, Some("none"), Some("minimal"), Some("low"), Some("high"), Some("xhigh")];
     let rows = modes.iter().flat_map(|mode| {
-        let row = move |effort| format!("{mode:?} {}: {}", effort.unwrap_or("-"), asked(*mode, effort));
+        let row = move |effort: Option<&str>| {
+            format!("{mode:?} {}: {}", effort.unwrap_or("-"), asked(*mode, effort))
+        };
         efforts.iter().copied().map(row)
     });
     insta::assert_snapshot!(rows.collect::<Vec<_>>().join("\n"));

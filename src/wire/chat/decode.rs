@@ -9,6 +9,7 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::seal::Gathered;
 use super::think::Think;
 use crate::model::{Stop, Usage};
 use crate::wire::{Decoder, Delta, fault};
@@ -16,6 +17,7 @@ use crate::wire::{Decoder, Delta, fault};
 #[derive(Default)]
 pub(super) struct Reader {
     think: Think,
+    seals: Gathered,
     calls: Vec<Call>,
     /// The slot that a delta without id and index belongs to.
     current: Option<usize>,
@@ -68,6 +70,9 @@ struct Said<'a> {
     reasoning_content: Raw<'a>,
     #[serde(borrow, default)]
     reasoning: Raw<'a>,
+    /// OpenRouter's.
+    #[serde(borrow, default)]
+    reasoning_details: Raw<'a>,
     #[serde(borrow, default)]
     refusal: Raw<'a>,
     #[serde(borrow, default)]
@@ -84,6 +89,9 @@ struct CallPiece<'a> {
     id: Raw<'a>,
     #[serde(borrow, default)]
     function: Raw<'a>,
+    /// Google's; it may come after the call, alone.
+    #[serde(borrow, default)]
+    extra_content: Raw<'a>,
 }
 
 #[derive(Default, Deserialize)]
@@ -113,6 +121,7 @@ impl Decoder for Reader {
         let mut out = Vec::new();
         if data == "[DONE]" {
             self.think.finish(&mut out);
+            self.seal(&mut out);
             out.push(Delta::End);
         } else if !data.is_empty() {
             self.chunk(name, data, &mut out);
@@ -126,6 +135,7 @@ impl Decoder for Reader {
         if !self.stopped {
             // The whole body is here, so nothing is missing but the reason.
             self.think.finish(&mut out);
+            self.seal(&mut out);
         }
         out.push(Delta::End);
         out
@@ -157,12 +167,19 @@ impl Reader {
         }
         if let Some(reason) = read::<String>(choice.finish_reason).filter(|r| !r.is_empty()) {
             self.think.finish(out);
+            self.seal(out);
             self.stopped = true;
             out.push(stop(reason));
         }
         let groq = || read::<Chunk>(chunk.x_groq).and_then(|inner| usage(inner.usage));
         if let Some(usage) = usage(chunk.usage).or_else(|| usage(choice.usage)).or_else(groq) {
             out.push(Delta::Usage(usage));
+        }
+    }
+
+    fn seal(&mut self, out: &mut Vec<Delta>) {
+        if let Some(seal) = self.seals.take() {
+            out.push(Delta::Thinking { text: String::new(), field: None, seal: Some(seal) });
         }
     }
 
@@ -173,6 +190,7 @@ impl Reader {
             out.push(Delta::Thinking { text, field: Some(field.to_owned()), seal: None });
             break; // both names carry the same text where a server sends both
         }
+        self.seals.details(read(said.reasoning_details).unwrap_or_default());
         self.content(said.content, out);
         if let Some(text) = read::<String>(said.refusal).filter(|t| !t.is_empty()) {
             self.think.give_up(out);
@@ -184,7 +202,16 @@ impl Reader {
             let function = read::<Function>(piece.function).unwrap_or_default();
             let id = read::<String>(piece.id).filter(|id| !id.is_empty());
             let (name, args) = function.parts();
-            self.call(Piece { index: read(piece.index), id, name, args, later: place > 0 }, out);
+            let extra = read::<Value>(piece.extra_content);
+            let alone = extra.is_some() && name.is_empty() && args.is_empty();
+            let piece = Piece { index: read(piece.index), id, name, args, later: place > 0 };
+            let slot = match alone {
+                true => self.find(&piece).or(self.current),
+                false => Some(self.call(piece, out)),
+            };
+            if let (Some(slot), Some(extra)) = (slot, extra) {
+                self.seals.extra(slot, extra);
+            }
         }
         if let Some(function) = read::<Function>(said.function_call) {
             let (name, args) = function.parts();
@@ -211,7 +238,8 @@ impl Reader {
         }
     }
 
-    fn call(&mut self, piece: Piece, out: &mut Vec<Delta>) {
+    /// Takes a piece and says which slot it belongs to.
+    fn call(&mut self, piece: Piece, out: &mut Vec<Delta>) -> usize {
         self.think.give_up(out);
         let slot = self.find(&piece).unwrap_or_else(|| {
             let call = Call { index: piece.index, id: None, name: String::new(), args: String::new() };
@@ -233,6 +261,7 @@ impl Reader {
             call.args.push_str(&piece.args);
             out.push(Delta::CallArgs { slot, text: piece.args });
         }
+        slot
     }
 
     /// The slot that a piece goes on with; None when it opens a call.

@@ -3,6 +3,8 @@
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 
+use super::effort;
+use super::seal;
 use crate::model::Model;
 use crate::wire::ids;
 use crate::wire::prompt::{Empty, Form, Message, Piece, Prompt, Role, Style, ToolSpec};
@@ -14,13 +16,18 @@ const GAP: &str = "\n\n";
 pub(super) fn body(prompt: &Prompt, model: &Model, quirks: &Quirks) -> Value {
     let mut body = Map::new();
     body.insert("model".into(), model.name.as_str().into());
-    body.insert("messages".into(), messages(prompt, quirks).into());
+    body.insert("messages".into(), messages(prompt, model, quirks).into());
     if !prompt.tools.is_empty() {
-        let tools: Vec<Value> = prompt.tools.iter().map(tool).collect();
+        let tools: Vec<Value> = prompt.tools.iter().map(|spec| tool(spec, quirks)).collect();
         body.insert("tools".into(), tools.into());
     }
-    if let Some(effort) = &model.effort {
-        body.insert("reasoning_effort".into(), effort.as_str().into());
+    if let Some(schema) = &prompt.answer {
+        let format = json!({"name": "answer", "strict": true, "schema": schema});
+        body.insert("response_format".into(), json!({"type": "json_schema", "json_schema": format}));
+    }
+    effort::write(&mut body, model);
+    if let Some(session) = prompt.session.as_deref().filter(|_| quirks.cache_key) {
+        body.insert("prompt_cache_key".into(), session.into());
     }
     body.insert("stream".into(), prompt.stream.into());
     if prompt.stream && !quirks.no_stream_options {
@@ -40,7 +47,7 @@ pub(super) fn body(prompt: &Prompt, model: &Model, quirks: &Quirks) -> Value {
     body.into()
 }
 
-fn messages(prompt: &Prompt, quirks: &Quirks) -> Vec<Value> {
+fn messages(prompt: &Prompt, model: &Model, quirks: &Quirks) -> Vec<Value> {
     let mut out = Vec::with_capacity(prompt.messages.len() + 1);
     if !prompt.system.is_empty() {
         let role = role(prompt.style.system_role, quirks);
@@ -53,19 +60,63 @@ fn messages(prompt: &Prompt, quirks: &Quirks) -> Vec<Value> {
             flush(&mut images, &mut out);
         }
         match message.role {
-            Role::Assistant => out.push(assistant(message, &prompt.style)),
+            Role::Assistant => out.push(assistant(message, &prompt.style, model, quirks)),
             Role::Tool => {
-                out.extend(message.pieces.iter().filter_map(|p| result(p, &prompt.style, &mut images)));
+                let results = message.pieces.iter();
+                out.extend(results.filter_map(|p| result(p, &prompt.style, quirks, &mut images)));
             }
             Role::System | Role::Developer | Role::User => {
                 let form = if message.role == Role::User { prompt.style.user } else { Form::String };
                 let content = content(&message.pieces, form);
-                out.push(json!({"role": role(message.role, quirks), "content": content}));
+                let role = role(message.role, quirks);
+                match quirks.strict_roles {
+                    true => push_strictly(&mut out, role, content),
+                    false => out.push(json!({"role": role, "content": content})),
+                }
             }
         }
     }
     flush(&mut images, &mut out);
+    // Only what Anthropic makes asks for marks; the others behind a router cache without them.
+    if quirks.cache_marks == Some(true) && model.name.contains("claude") {
+        mark(&mut out);
+    }
     out
+}
+
+/// For servers that take one system message at the beginning, then user and assistant in turns: what
+/// comes later speaks as the user, and two in a row become one.
+fn push_strictly(out: &mut Vec<Value>, role: &str, content: Value) {
+    let first = out.len() == 1 && out[0]["role"] == role;
+    let role = if out.is_empty() || first { role } else { "user" };
+    let Some(last) = out.last_mut().filter(|last| last["role"] == role) else {
+        return out.push(json!({"role": role, "content": content}));
+    };
+    last["content"] = match (last["content"].take(), content) {
+        (Value::String(text), Value::String(more)) => format!("{text}{GAP}{more}").into(),
+        (before, after) => [before, after].into_iter().flat_map(parts).collect(),
+    };
+}
+
+fn parts(content: Value) -> Vec<Value> {
+    match content {
+        Value::Array(parts) => parts,
+        text => vec![json!({"type": "text", "text": text})],
+    }
+}
+
+/// Marks the ends of what stays the same: the system prompt, and all that was said so far.
+fn mark(out: &mut [Value]) {
+    let last = out.len().saturating_sub(1);
+    let system = out.iter().position(|message| message["role"] == "system");
+    for at in system.into_iter().chain((last > 0).then_some(last)) {
+        let mut content = parts(out[at]["content"].take());
+        match content.iter_mut().rfind(|part| part["text"].as_str().is_some_and(|text| !text.is_empty())) {
+            Some(part) => part["cache_control"] = json!({"type": "ephemeral"}),
+            None => continue,
+        }
+        out[at]["content"] = content.into();
+    }
 }
 
 fn role(role: Role, quirks: &Quirks) -> &'static str {
@@ -108,26 +159,33 @@ fn texts(pieces: &[Piece], gap: &str) -> String {
     texts.join(gap)
 }
 
-fn assistant(message: &Message, style: &Style) -> Value {
+fn assistant(message: &Message, style: &Style, model: &Model, quirks: &Quirks) -> Value {
     let mut text = String::new();
     let mut thinking: Vec<(&str, String)> = Vec::new();
     let mut calls: Vec<Value> = Vec::new();
+    let mut seals = seal::Seals::default();
     for piece in &message.pieces {
         match piece {
             // The text arrived in one piece and was only parted by calls.
             Piece::Text(more) => text.push_str(more),
-            // It came inside the text, so that is where it goes back.
-            Piece::Thinking { text: thought, field: None, .. } => {
-                text.push_str(&format!("<think>{thought}</think>{GAP}"));
-            }
-            Piece::Thinking { text: thought, field: Some(field), .. } => {
-                match thinking.iter_mut().find(|(known, _)| known == field) {
-                    Some((_, so_far)) => so_far.push_str(thought),
-                    None => thinking.push((field, thought.clone())),
+            Piece::Thinking { text: thought, field, seal } => {
+                if let Some(seal) = seal {
+                    seals.add(seal);
+                }
+                match field {
+                    None if thought.is_empty() => {}
+                    Some(_) if thought.is_empty() && seal.is_some() => {}
+                    // It came inside the text, so that is where it goes back.
+                    None => text.push_str(&format!("<think>{thought}</think>{GAP}")),
+                    Some(field) => match thinking.iter_mut().find(|(known, _)| known == field) {
+                        Some((_, so_far)) => so_far.push_str(thought),
+                        None => thinking.push((field, thought.clone())),
+                    },
                 }
             }
             Piece::Call { id, name, args } => {
                 let function = json!({"name": ids::fit_name(name), "arguments": arguments(args)});
+                let id = ids::fit(id, quirks.ids);
                 calls.push(json!({"id": id, "type": "function", "function": function}));
             }
             Piece::Image { .. } | Piece::Result { .. } => {}
@@ -142,10 +200,20 @@ fn assistant(message: &Message, style: &Style) -> Value {
         Empty::Absent if text.is_empty() && !calls.is_empty() => None,
         Empty::String | Empty::Null | Empty::Absent => out.insert("content".into(), text.into()),
     };
-    for (field, thought) in thinking {
-        out.insert(field.into(), thought.into());
+    if let Some(needed) = quirks.reasoning_required.as_ref().filter(|_| !calls.is_empty()) {
+        match thinking.iter_mut().find(|(field, _)| *field == needed.field) {
+            Some((_, thought)) if thought.is_empty() => thought.clone_from(&needed.text),
+            Some(_) => {}
+            None => thinking.push((&needed.field, needed.text.clone())),
+        }
+    }
+    match seals.details {
+        // The whole of it; the plain text says the same once more.
+        Some(details) => drop(out.insert("reasoning_details".into(), details)),
+        None => out.extend(thinking.into_iter().map(|(field, thought)| (field.to_owned(), thought.into()))),
     }
     if !calls.is_empty() {
+        seal::put(&mut calls, &seals.extras, model, quirks);
         out.insert("tool_calls".into(), calls.into());
     }
     out.into()
@@ -163,7 +231,7 @@ fn arguments(args: &str) -> String {
     }
 }
 
-fn result(piece: &Piece, style: &Style, images: &mut Vec<Value>) -> Option<Value> {
+fn result(piece: &Piece, style: &Style, quirks: &Quirks, images: &mut Vec<Value>) -> Option<Value> {
     let Piece::Result { id, name, pieces, .. } = piece else { return None };
     let mut text = texts(pieces, GAP);
     let shown: Vec<Value> =
@@ -179,7 +247,7 @@ fn result(piece: &Piece, style: &Style, images: &mut Vec<Value>) -> Option<Value
         Form::String => text.into(),
         Form::Parts => json!([{"type": "text", "text": text}]),
     };
-    Some(json!({"role": "tool", "tool_call_id": id, "content": content}))
+    Some(json!({"role": "tool", "tool_call_id": ids::fit(id, quirks.ids), "content": content}))
 }
 
 /// This wire has no images in tool messages: they follow as the user's.
@@ -189,12 +257,13 @@ fn flush(images: &mut Vec<Value>, out: &mut Vec<Value>) {
     }
 }
 
-fn tool(tool: &ToolSpec) -> Value {
+/// Also of a tool that takes plain text: this wire gives it the one string of its schema.
+fn tool(tool: &ToolSpec, quirks: &Quirks) -> Value {
     let mut function = Map::new();
     function.insert("name".into(), tool.name.as_str().into());
     function.insert("description".into(), tool.about.as_str().into());
     function.insert("parameters".into(), tool.schema.clone());
-    if let Some(strict) = tool.strict {
+    if let Some(strict) = tool.strict.filter(|_| !quirks.no_strict) {
         function.insert("strict".into(), strict.into());
     }
     json!({"type": "function", "function": function})

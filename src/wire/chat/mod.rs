@@ -4,7 +4,9 @@
 //! servers in a known way is data ([`Quirks`]), not code.
 
 mod decode;
+mod effort;
 mod encode;
+mod seal;
 mod think;
 
 use serde_json::Value;

@@ -12,7 +12,7 @@ use jiff::tz::TimeZone;
 use reqwest::Url;
 use serde_json::Value;
 
-use super::retry::Cause;
+use super::retry::{self, Cause};
 use crate::wire::Failure;
 use crate::wire::fault::{self, Said};
 use crate::wire::provider::Provider;
@@ -56,8 +56,12 @@ enum Sort {
     NoModel,
     NoPath,
     Key,
+    /// The key is good, but not for this.
+    Denied,
     Paid,
     Limited,
+    TooLarge,
+    Proxy,
     Passing,
     Final,
 }
@@ -141,11 +145,13 @@ pub fn from_status(at: &Place, status: u16, text: &str) -> Fault {
     let said = body.as_ref().and_then(fault::find);
     let is_json = said.is_some();
     let said = said.unwrap_or_else(|| Said { message: plain(text), ..Said::default() });
-    let mut sort = sort(status, &said);
-    if sort == Sort::NoModel && !is_json {
-        sort = Sort::NoPath;
-    }
-    explain(at, &format!("status {status}"), sort, &said)
+    let sort = match sort(status, &said) {
+        Sort::NoModel if !is_json => Sort::NoPath,
+        // The page of a proxy that limits the bytes of a body.
+        Sort::TooLong if status == 413 && !is_json => Sort::TooLarge,
+        other => other,
+    };
+    Fault { hint: retry::hint_in(&said.message), ..explain(at, &format!("status {status}"), sort, &said) }
 }
 
 /// An error object inside a reply that began well.
@@ -155,13 +161,16 @@ pub fn from_stream(at: &Place, message: String, kind: Option<String>, partial: S
     let known = match said.kind.as_deref().unwrap_or_default() {
         "invalid_request_error" | "BadRequestError" | "invalid_prompt" => 400,
         "authentication_error" => 401,
+        "billing_error" => 402,
         "permission_error" => 403,
         "not_found_error" => 404,
         "request_too_large" => 413,
-        "rate_limit_exceeded" | "rate_limit_error" => 429,
+        "rate_limit_exceeded" | "rate_limit_error" | "slow_down" => 429,
+        // Also `overloaded_error`, `server_is_overloaded`, `api_error`, `server_error`.
         _ => 500,
     };
     let mut fault = explain(at, "an error", sort(status.unwrap_or(known), &said), &said);
+    fault.hint = retry::hint_in(&said.message);
     if fault.cause == Cause::Request {
         fault.cause = Cause::Stream;
     }
@@ -208,11 +217,7 @@ pub fn from_connection(at: &Place, error: &reqwest::Error) -> Fault {
         // A server that is not there is not there half a second later either.
         return Fault::new(Failure::Setup(message), Cause::Final);
     }
-    if why.contains("certificate") {
-        let message = format!(
-            "{} cannot be trusted: {why}; if your network has a CA of its own, name its file in SSL_CERT_FILE",
-            at.provider.name
-        );
+    if let Some(message) = tls(at, error).or_else(|| proxy(at, &why)) {
         return Fault::new(Failure::Setup(message), Cause::Final);
     }
     let message = if error.is_connect() && error.is_timeout() {
@@ -225,6 +230,60 @@ pub fn from_connection(at: &Place, error: &reqwest::Error) -> Fault {
         format!("cannot reach {} at {address}: {why}", at.who())
     };
     Fault::new(Failure::Failed { message, partial: String::new() }, Cause::Request)
+}
+
+/// What is wrong with the server's certificate, and who can mend it.
+fn tls(at: &Place, error: &reqwest::Error) -> Option<String> {
+    use rustls::CertificateError::{
+        Expired, ExpiredContext, NotValidForName, NotValidForNameContext, NotValidYet, NotValidYetContext,
+        UnknownIssuer,
+    };
+    let rustls::Error::InvalidCertificate(bad) = cause::<rustls::Error>(error)? else { return None };
+    let (id, name) = (&at.provider.id, &at.provider.name);
+    let host = at.url.host_str().unwrap_or_default();
+    let why = match bad {
+        Expired | ExpiredContext { .. } => {
+            "has expired: its owner has to renew it, unless the clock of this machine is wrong".to_owned()
+        }
+        NotValidYet | NotValidYetContext { .. } => {
+            "is not valid yet: check the clock of this machine".to_owned()
+        }
+        NotValidForName | NotValidForNameContext { .. } => {
+            format!("is for another host: check the base_url of provider {id}, and who answers in its place")
+        }
+        UnknownIssuer => format!(
+            "is signed by nobody this machine trusts: if you do, name the file of the CA's certificate in \
+             ca_certificate of [model_providers.{id}] or in SSL_CERT_FILE"
+        ),
+        other => format!(
+            "cannot be trusted: {}; if your network has a CA of its own, name its file in SSL_CERT_FILE",
+            at.clean(&other.to_string())
+        ),
+    };
+    Some(format!("the certificate of {host} ({name}) {why}"))
+}
+
+/// A proxy that lets nobody through without a name. Which of the variables named it is not looked up,
+/// for its value may hold a password.
+fn proxy(at: &Place, why: &str) -> Option<String> {
+    // The words of hyper-util for a CONNECT that was answered with 407.
+    why.contains("proxy authorization required").then(|| at.proxy_key())
+}
+
+/// The error of this type in the chain; an `io::Error` hides the one it was made of.
+fn cause<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a E> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        if let Some(found) = error.downcast_ref().or_else(|| inner?.downcast_ref()) {
+            return Some(found);
+        }
+        next = match inner {
+            Some(inner) => Some(inner),
+            None => error.source(),
+        };
+    }
+    None
 }
 
 /// A stop because the server wants a wait that is too long.
@@ -279,8 +338,17 @@ impl Place<'_> {
         format!("tried {url}: check the base_url of provider {id}, which for most servers ends with /v1")
     }
 
+    fn proxy_key(&self) -> String {
+        let variable = if self.url.scheme() == "http" { "HTTP_PROXY" } else { "HTTPS_PROXY" };
+        format!(
+            "the proxy before {} wants a user and a password (status 407): put them into {variable} or \
+             ALL_PROXY, whichever names it, as http://USER:PASSWORD@HOST:PORT",
+            self.who()
+        )
+    }
+
     fn key(&self) -> String {
-        match &self.provider.env_key {
+        match self.provider.key_from.as_ref().or(self.provider.env_key.as_ref()) {
             Some(name) => name.clone(),
             None => format!("the key of provider {}", self.provider.id),
         }
@@ -324,14 +392,19 @@ fn explain(at: &Place, how: &str, sort: Sort, said: &Said) -> Fault {
         Sort::NoSchema => stop(Failure::NoSchema(message)),
         Sort::NoModel => stop(Failure::Setup(format!("{message}; check the name of the model"))),
         Sort::NoPath => stop(Failure::Setup(format!("{message}; {}", at.check_url()))),
-        Sort::Key if at.provider.usable_key().is_none() => {
+        Sort::Key | Sort::Denied if at.provider.usable_key().is_none() => {
             let how = match &at.provider.env_key {
                 Some(name) => format!("set {name}"),
                 None => format!("name its variable with env_key in [model_providers.{}]", at.provider.id),
             };
             stop(Failure::Setup(format!("{message}; no key was sent: {how}")))
         }
-        Sort::Key => stop(Failure::Setup(format!("{message}; check {}", at.key()))),
+        Sort::Key => Fault::new(Failure::Setup(format!("{message}; check {}", at.key())), Cause::Key),
+        Sort::Denied => stop(Failure::Setup(format!("{message}; check {}", at.key()))),
+        Sort::TooLarge => stop(failed(format!(
+            "{message}; a proxy or the server takes no request of this size: start a new session, or leave out images"
+        ))),
+        Sort::Proxy => stop(Failure::Setup(at.proxy_key())),
         Sort::Paid => stop(Failure::Limited {
             message: format!("{message}; the account behind {} has nothing left", at.key()),
             retry_at: None,
@@ -351,10 +424,12 @@ fn sort(status: u16, said: &Said) -> Sort {
         402 => Sort::Paid,
         _ if PAID_KINDS.contains(&kind) || says(PAID) => Sort::Paid,
         429 => Sort::Limited,
-        401 | 403 => Sort::Key,
-        413 => Sort::TooLong,
+        401 => Sort::Key,
+        403 => Sort::Denied,
+        407 => Sort::Proxy,
         // Some servers report what a client did wrong with a 5xx, so words go before numbers.
         _ if LONG_KINDS.contains(&kind) || says(WINDOW) || says(LONG) => Sort::TooLong,
+        413 => Sort::TooLong,
         _ if says(IMAGES) => Sort::NoImages,
         _ if says(TOOLS) => Sort::NoTools,
         400 | 422 if says(SCHEMA) => Sort::NoSchema,
@@ -391,15 +466,8 @@ fn plain(text: &str) -> String {
     if text.trim_start().starts_with('<') { "a web page instead of JSON".into() } else { text.to_owned() }
 }
 
-fn refused(error: &(dyn Error + 'static)) -> bool {
-    let mut next = Some(error);
-    while let Some(error) = next {
-        if error.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::ConnectionRefused) {
-            return true;
-        }
-        next = error.source();
-    }
-    false
+fn refused(error: &reqwest::Error) -> bool {
+    cause::<io::Error>(error).is_some_and(|e| e.kind() == io::ErrorKind::ConnectionRefused)
 }
 
 #[cfg(test)]

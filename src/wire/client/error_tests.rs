@@ -35,6 +35,7 @@ fn kind(fault: &Fault) -> String {
         Cause::Request => "again",
         Cause::Stream => "again from stream",
         Cause::Loading => "loading",
+        Cause::Key => "another key",
     };
     format!("{kind}, {cause}")
 }
@@ -86,7 +87,11 @@ fn every_answer_of_a_server_has_its_kind() {
             "too long 131072, final",
         ),
         (400, error("Range of input length should be [1, 98304]"), "too long 98304, final"),
-        (413, String::new(), "too long 0, final"),
+        (413, error("Request exceeds the maximum size"), "too long 0, final"),
+        (413, error("maximum context length is 8192 tokens"), "too long 8192, final"),
+        // A proxy's limit on bytes is another matter.
+        (413, String::new(), "failed, final"),
+        (413, "<html><h1>413 Request Entity Too Large</h1>".into(), "failed, final"),
         // No tools: Ollama, vLLM, OpenRouter.
         (400, error("registry.ollama.ai/library/gemma:2b does not support tools"), "no tools, final"),
         (
@@ -134,7 +139,8 @@ fn every_answer_of_a_server_has_its_kind() {
         (404, r#"{"type":"error","error":{"type":"not_found_error","message":"model: x"}}"#.into(), "setup, final"),
         (529, r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#.into(), "failed, again"),
         // Keys, accounts and limits.
-        (401, error("bad key"), "setup, final"),
+        (401, error("bad key"), "setup, another key"),
+        (407, "<html>who are you".into(), "setup, final"),
         (403, error("not in your country"), "setup, final"),
         (402, error("Insufficient credits"), "limited, final"),
         (
@@ -156,6 +162,12 @@ fn every_answer_of_a_server_has_its_kind() {
         (502, "<html><title>Bad gateway</title></html>".into(), "failed, again"),
         (503, error("no capacity"), "failed, again"),
         (529, error("Overloaded"), "failed, again"),
+        (
+            400,
+            error("Invalid parameter: 'response_format' of type 'json_schema' is not supported"),
+            "no schema, final",
+        ),
+        (400, error("Invalid schema for response_format 'answer'"), "no schema, final"),
         (400, error("bad parameter"), "failed, final"),
         (422, r#"{"detail":[{"msg":"Extra inputs are not permitted"}]}"#.into(), "failed, final"),
     ];
@@ -174,11 +186,15 @@ fn errors_inside_a_stream_are_sorted_alike_and_spend_the_other_budget() {
         ("Overloaded", Some("503"), "failed, again from stream"),
         ("slow down", Some("rate_limit_exceeded"), "limited, again from stream"),
         ("bad role", Some("invalid_request_error"), "failed, final"),
-        ("no such key", Some("401"), "setup, final"),
+        ("no such key", Some("401"), "setup, another key"),
         ("Overloaded", Some("overloaded_error"), "failed, again from stream"),
-        ("oops", Some("api_error"), "failed, again from stream"),
         ("slow down", Some("rate_limit_error"), "limited, again from stream"),
-        ("no such key", Some("authentication_error"), "setup, final"),
+        ("too big", Some("request_too_large"), "too long 0, final"),
+        ("not yours", Some("permission_error"), "setup, final"),
+        ("no money", Some("billing_error"), "limited, final"),
+        ("Invalid schema for text.format", Some("invalid_request_error"), "no schema, final"),
+        ("oops", Some("api_error"), "failed, again from stream"),
+        ("no such key", Some("authentication_error"), "setup, another key"),
         ("model: x", Some("not_found_error"), "setup, final"),
         ("x", Some("context_length_exceeded"), "too long 0, final"),
     ] {
@@ -202,6 +218,8 @@ fn sentences_name_what_to_do() {
         status(429, &error("Rate limit exceeded")).failure,
         status(402, &error("Insufficient credits")).failure,
         status(500, "").failure,
+        status(407, "").failure,
+        status(413, "<html>too large").failure,
         from_page(&at).failure,
         from_status(&at, 401, &error("who are you")).failure,
         broken(&at, Cause::Stream, "connection reset", String::new()).failure,

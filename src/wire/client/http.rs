@@ -3,8 +3,8 @@
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Certificate, Client, Url, redirect};
 
+use crate::wire::Failure;
 use crate::wire::provider::{Provider, is_loopback};
-use crate::wire::{Failure, Wire};
 
 const AGENT: &str = concat!("tack/", env!("CARGO_PKG_VERSION"));
 
@@ -45,14 +45,17 @@ pub fn build(provider: &Provider, url: &Url) -> Result<Client, Failure> {
     })
 }
 
-/// The headers of every request to this provider.
+/// The headers of every request to this provider. The user's own come last and win.
 pub fn headers(provider: &Provider) -> Result<HeaderMap, Failure> {
     let mut headers = HeaderMap::new();
     headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream, application/json"));
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     if let Some(key) = provider.usable_key() {
-        let source = provider.env_key.as_deref().unwrap_or("the key");
-        headers.insert(AUTHORIZATION, value(&format!("Bearer {key}"), source)?);
+        let source = provider.key_from.as_deref().or(provider.env_key.as_deref()).unwrap_or("the key");
+        match provider.quirks.x_api_key {
+            true => headers.insert(HeaderName::from_static("x-api-key"), value(key, source)?),
+            false => headers.insert(AUTHORIZATION, value(&format!("Bearer {key}"), source)?),
+        };
     }
     for (name, secret) in &provider.headers {
         let parsed = HeaderName::from_bytes(name.as_bytes())
@@ -62,13 +65,11 @@ pub fn headers(provider: &Provider) -> Result<HeaderMap, Failure> {
     Ok(headers)
 }
 
-/// These headers and what the wire wants besides. One that the provider has of its own stays.
-pub fn with_wire(headers: &HeaderMap, wire: &dyn Wire) -> HeaderMap {
-    let mut headers = headers.clone();
-    for (name, value) in wire.headers() {
-        headers.entry(HeaderName::from_static(name)).or_insert(HeaderValue::from_static(value));
+/// What the API wants on every request, unless the user set it.
+pub fn add(headers: &mut HeaderMap, wanted: &[(&'static str, &'static str)]) {
+    for (name, text) in wanted {
+        headers.entry(*name).or_insert(HeaderValue::from_static(text));
     }
-    headers
 }
 
 fn value(text: &str, source: &str) -> Result<HeaderValue, Failure> {

@@ -7,6 +7,7 @@ pub mod error;
 pub mod http;
 pub mod retry;
 
+mod auth;
 mod reply;
 
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -26,8 +27,9 @@ use super::prompt::Prompt;
 use super::provider::Provider;
 use super::{Answer, Client, Failure, Progress, Wire};
 use crate::model::Model;
+use auth::{Keys, Wanted};
 use error::{Fault, Place};
-use retry::{Next, Tries};
+use retry::{Cause, Next, Tries};
 
 /// Most bytes of an error body that are read, and how long that may take.
 const ERROR_BODY: usize = 64 << 10;
@@ -41,7 +43,7 @@ type Hear<'a> = &'a mut (dyn FnMut(Progress) + Send);
 /// Talks to one provider over HTTP. Cheap to make: TLS is set up with the first request.
 pub struct HttpClient {
     provider: Provider,
-    headers: HeaderMap,
+    keys: Keys,
     http: OnceLock<reqwest::Client>,
     sleep: Sleep,
 }
@@ -55,13 +57,20 @@ struct Call<'a> {
     body: Bytes,
 }
 
+/// How all attempts with one key ended.
+enum Ended {
+    Failed(Failure),
+    /// The server refused the key.
+    Refused(Failure),
+}
+
 impl HttpClient {
     /// Fails when the provider's address or a header cannot be used.
     pub fn new(provider: Provider) -> Result<Self, Failure> {
         provider.url("")?;
-        let headers = http::headers(&provider)?;
+        http::headers(&provider)?;
         let sleep: Sleep = Arc::new(|time| Box::pin(tokio::time::sleep(time)));
-        Ok(Self { provider, headers, http: OnceLock::new(), sleep })
+        Ok(Self { provider, keys: Keys::default(), http: OnceLock::new(), sleep })
     }
 
     /// The same client with another way to wait between attempts.
@@ -81,8 +90,35 @@ impl HttpClient {
         Ok(self.http.get_or_init(|| http).clone())
     }
 
-    /// All attempts at one request.
-    async fn answer(&self, call: &Call<'_>, hear: Hear<'_>) -> Result<Answer, Failure> {
+    /// One request, with another key once where the first is refused and a command gives keys.
+    async fn answer(&self, model: &Model, prompt: &Prompt, hear: Hear<'_>) -> Result<Answer, Failure> {
+        let wire = super::of(model.wire)?;
+        let url = self.provider.url(wire.path())?;
+        let body: Bytes = wire.encode(prompt, model, &self.provider.quirks).to_string().into();
+        let mut wanted = Wanted::Any;
+        loop {
+            let provider = &self.keys.fill(&self.provider, wanted).await?;
+            if provider.needs_key && provider.usable_key().is_none() {
+                let key = provider.env_key.as_deref().unwrap_or("its key");
+                let message = format!("{} (model {}) needs a key: set {key}", provider.name, model.name);
+                return Err(Failure::Setup(message));
+            }
+            let mut headers = http::headers(provider)?;
+            http::add(&mut headers, wire.headers());
+            let at = Place { provider, model: &model.name, url: &url };
+            let call = Call { at, wire, http: self.http(&url)?, headers, body: body.clone() };
+            match self.attempts(&call, hear).await {
+                Ok(answer) => return Ok(answer),
+                Err(Ended::Refused(_)) if provider.auth.is_some() && wanted == Wanted::Any => {
+                    wanted = Wanted::New
+                }
+                Err(Ended::Refused(failure) | Ended::Failed(failure)) => return Err(failure),
+            }
+        }
+    }
+
+    /// All attempts with one key.
+    async fn attempts(&self, call: &Call<'_>, hear: Hear<'_>) -> Result<Answer, Ended> {
         let mut tries = Tries::new(&self.provider);
         let mut made = 0;
         loop {
@@ -101,8 +137,11 @@ impl HttpClient {
                     hear(Progress::Waiting(format!("{} is loading the model", self.provider.name)));
                     (self.sleep)(wait).await;
                 }
-                Next::TooLong(wait) => return Err(error::too_long(&fault.failure, wait, Timestamp::now())),
-                Next::Stop => return Err(error::after(fault, made, Timestamp::now())),
+                Next::TooLong(wait) => {
+                    return Err(Ended::Failed(error::too_long(&fault.failure, wait, Timestamp::now())));
+                }
+                Next::Stop if fault.cause == Cause::Key => return Err(Ended::Refused(fault.failure)),
+                Next::Stop => return Err(Ended::Failed(error::after(fault, made, Timestamp::now()))),
             }
         }
     }
@@ -121,7 +160,8 @@ impl HttpClient {
         }
         let status = response.status().as_u16();
         let hint = retry::hint(response.headers(), Timestamp::now());
-        Err(Fault { hint, ..error::from_status(at, status, &error_body(response).await) })
+        let fault = error::from_status(at, status, &error_body(response).await);
+        Err(Fault { hint: hint.or(fault.hint), ..fault })
     }
 }
 
@@ -134,23 +174,11 @@ impl Client for HttpClient {
         hear: &mut (dyn FnMut(Progress) + Send),
         cancel: &CancellationToken,
     ) -> Result<Answer, Failure> {
-        let provider = &self.provider;
-        if provider.needs_key && provider.usable_key().is_none() {
-            let key = provider.env_key.as_deref().unwrap_or("its key");
-            let message = format!("{} (model {}) needs a key: set {key}", provider.name, model.name);
-            return Err(Failure::Setup(message));
-        }
-        let wire = super::of(model.wire)?;
-        let url = provider.url(wire.path())?;
-        let body = wire.encode(prompt, model, &provider.quirks).to_string().into();
-        let at = Place { provider, model: &model.name, url: &url };
-        let headers = http::with_wire(&self.headers, wire);
-        let call = Call { at, wire, http: self.http(&url)?, headers, body };
         // Dropping the attempt closes its connection.
         tokio::select! {
             biased;
             () = cancel.cancelled() => Err(Failure::Cancelled),
-            answer = self.answer(&call, hear) => answer,
+            answer = self.answer(model, prompt, hear) => answer,
         }
     }
 }

@@ -28,6 +28,8 @@ pub enum Cause {
     Stream,
     /// The server is still loading the model.
     Loading,
+    /// The key was refused: final, unless there is another one.
+    Key,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +71,7 @@ impl Tries {
     pub fn next(&mut self, cause: Cause, hint: Option<Duration>, dice: f64) -> Next {
         let failed = self.request.0 + self.stream.0;
         let (count, most) = match cause {
-            Cause::Final => return Next::Stop,
+            Cause::Final | Cause::Key => return Next::Stop,
             Cause::Loading if self.polled >= self.patience => return Next::Stop,
             Cause::Loading => {
                 self.polled += POLL;
@@ -115,6 +117,23 @@ pub fn hint(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
         reset_time(when, now)
     };
     ["", "-requests", "-tokens"].into_iter().filter_map(reset).max()
+}
+
+/// The same from a server's words: "try again in 1.2s", "retry after 30 seconds".
+pub fn hint_in(words: &str) -> Option<Duration> {
+    let words = words.to_lowercase();
+    let after =
+        ["try again in ", "retry in ", "retry after "].iter().find_map(|w| Some(words.split_once(w)?.1))?;
+    let digits = after.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(after.len());
+    let number = after[..digits].trim_end_matches('.');
+    let unit = after[digits..].trim_start();
+    let unit = ["ms", "s", "m", "h", "d"].into_iter().find(|known| match *known {
+        "m" => unit.starts_with('m') && !unit.starts_with("ms"),
+        other => unit.starts_with(other),
+    })?;
+    // "6m0s" goes on with the next unit.
+    let rest: String = after.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '.').collect();
+    length(rest.trim_end_matches('.')).or_else(|| length(&format!("{number}{unit}")))
 }
 
 /// Seconds from now, a Unix time in seconds or milliseconds, or a length like `1m30.5s`.
@@ -223,6 +242,22 @@ mod tests {
         }
         assert_eq!(tries.next(Cause::Loading, None, 0.0), Next::Stop);
         assert!(matches!(tries.next(Cause::Request, None, 0.0), Next::Again { attempt: 1, of: 1, .. }));
+    }
+
+    #[test]
+    fn reads_when_from_words() {
+        let cases = [
+            ("Rate limit reached. Please try again in 1.2s. Visit us", Some(1.2)),
+            ("Please try again in 20ms.", Some(0.02)),
+            ("Please try again in 6m0s.", Some(360.0)),
+            ("Please retry after 30 seconds", Some(30.0)),
+            ("Please retry in 2.5 minutes", Some(150.0)),
+            ("Try again in a moment", None),
+            ("slow down", None),
+        ];
+        for (words, expected) in cases {
+            assert_eq!(hint_in(words), expected.map(secs), "{words}");
+        }
     }
 
     #[test]
