@@ -234,13 +234,12 @@ fn how_much_to_think_is_said_as_the_model_wants_it() {
         Thinking::Template,
     ];
     let efforts = [None, Some("none"), Some("minimal"), Some("low"), Some("high"), Some("xhigh")];
-    let rows = modes.iter().flat_map(|mode| {
-        let row = move |effort: Option<&str>| {
-            format!("{mode:?} {}: {}", effort.unwrap_or("-"), asked(*mode, effort))
-        };
-        efforts.iter().copied().map(row)
-    });
-    insta::assert_snapshot!(rows.collect::<Vec<_>>().join("\n"));
+    let mut rows = Vec::new();
+    for (mode, effort) in modes.iter().flat_map(|mode| efforts.map(|effort| (*mode, effort))) {
+        let name = serde_json::to_string(&mode).unwrap();
+        rows.push(format!("{name} {}: {}", effort.unwrap_or("-"), asked(mode, effort)));
+    }
+    insta::assert_snapshot!(rows.join("\n"));
 }
 
 #[test]
