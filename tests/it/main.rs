@@ -33,6 +33,7 @@ mod sandbox_run;
 mod sandbox_shared;
 mod server;
 mod store;
+mod switch;
 mod tools_cell;
 mod tools_edit;
 mod tools_files;

@@ -20,6 +20,8 @@ on_every_wire! {
     text_cut_at_every_byte_arrives_whole,
     a_missing_end_mark_is_no_failure,
     a_broken_stream_is_asked_for_again,
+    a_stream_cut_after_any_event_is_asked_for_again,
+    odd_streams_give_the_same_reply,
     half_a_call_is_never_handed_out,
     a_short_limit_is_waited_for,
     a_long_limit_is_a_stop_that_says_when,
@@ -166,6 +168,60 @@ async fn a_broken_stream_is_asked_for_again() {
         assert_eq!(run.heard[0], Progress::Text("par".into()));
         assert!(matches!(run.heard[1], Progress::Again { attempt: 1, of: 5, .. }), "{:?}", run.heard[1]);
     }
+}
+
+/// After every frame but the last two the connection breaks: nothing of what came before is kept.
+async fn a_stream_cut_after_any_event_is_asked_for_again() {
+    let whole = || {
+        let more =
+            |text: &str| delta(&json!({"tool_calls": [{"index": 0, "function": {"arguments": text}}]}));
+        vec![
+            thought("hm"),
+            thought(" hm"),
+            txt("I "),
+            txt("look."),
+            call(0, "a", "bash", "{\"command\":"),
+            more("\"ls\"}"),
+            call(1, "b", "bash", "{}"),
+            end("tool_calls"),
+            done(),
+        ]
+    };
+    let parts = |run: &Run| {
+        let parts = run.answer.as_ref().unwrap().parts.iter();
+        // Each reply is sealed anew where reasoning is.
+        parts.filter(|part| !matches!(part, AnswerPart::Thinking { .. })).cloned().collect::<Vec<_>>()
+    };
+    let (complete, _server) = run(vec![sse(whole())]).await;
+    assert_eq!(parts(&complete).len(), 3);
+    for kept in 0..whole().len() - 2 {
+        let cut = whole().into_iter().take(kept).chain([Frame::Cut]);
+        let (run, server) = run(vec![sse(cut), sse(whole())]).await;
+        assert_eq!((server.requests().len(), run.again()), (2, 1), "{kept} frames");
+        assert_eq!(parts(&run), parts(&complete), "{kept} frames");
+    }
+}
+
+/// What is no part of the API, or comes in between, changes nothing.
+async fn odd_streams_give_the_same_reply() {
+    let frames = [txt("hel"), txt("lo"), end("stop"), usage(11, 2), done()];
+    let noise = [
+        raw(": still here\n\n"),
+        raw("event: something.new\ndata: {\"type\":\"something.new\",\"x\":[1]}\n\n"),
+        raw("garbage without a field\n\n"),
+        raw("id: 7\nretry: 10\n\n"),
+        raw("\r\n\r\n"),
+    ];
+    for odd in noise {
+        let mixed = frames.iter().flat_map(|frame| [odd.clone(), frame.clone()]);
+        for flush in [0, 1, 7] {
+            let (run, server) = run(vec![sse(mixed.clone()).flush(flush)]).await;
+            assert_eq!((run.text().as_str(), server.requests().len()), ("hello", 1), "{odd:?}");
+            assert_eq!(run.answer.unwrap().usage.input, 11, "{odd:?}");
+        }
+    }
+    let marked = [raw(b"\xef\xbb\xbf")].into_iter().chain(frames);
+    assert_eq!(run(vec![sse(marked)]).await.0.text(), "hello");
 }
 
 /// G04 c: half a call is never handed out, and the trying ends.
