@@ -9,6 +9,7 @@
 mod floor;
 mod run;
 mod server;
+mod wires;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -19,6 +20,7 @@ use anyhow::{Context, Result, ensure};
 
 use run::{Ran, run};
 use server::{Script, Server};
+use wires::Wire;
 
 /// Calls in the loop, and in the long one that shows whether a turn's cost grows.
 const TURNS: usize = 50;
@@ -43,7 +45,9 @@ fn main() -> Result<()> {
         "{:<44} {:>9} {:>9} {:>9} {:>7} {:>13}",
         "figure", "floor", "tack", "(median)", "ratio", "target"
     )?;
-    for part in [Bench::version, Bench::once, Bench::turns, Bench::growth, Bench::stream, Bench::left] {
+    for part in
+        [Bench::version, Bench::once, Bench::turns, Bench::growth, Bench::stream, Bench::wires, Bench::left]
+    {
         for row in part(&bench)? {
             writeln!(out, "{row}")?;
         }
@@ -53,7 +57,7 @@ fn main() -> Result<()> {
 
 /// One figure. Times are in milliseconds unless the name says otherwise, memory in megabytes.
 struct Row {
-    name: &'static str,
+    name: String,
     floor: Option<Figure>,
     tack: Figure,
     /// None where the figure is only told.
@@ -190,14 +194,14 @@ impl Bench {
             pair("50 calls, no sandbox: CPU a turn", both, a_turn, (3.3, Some(1.3))),
             pair("50 calls, no sandbox: gap a turn", both, gap, (3.0, Some(1.4))),
             Row {
-                name: "50 calls, sandbox: gap a turn, more by",
+                name: "50 calls, sandbox: gap a turn, more by".into(),
                 floor: None,
                 tack: more,
                 target: Some(scaled),
                 set_with: None,
             },
             Row {
-                name: "50 calls, sandbox: CPU a turn",
+                name: "50 calls, sandbox: CPU a turn".into(),
                 floor: None,
                 tack: sandboxed,
                 target: None,
@@ -218,7 +222,7 @@ impl Bench {
         let grown = |ran: &Ran| mb(ran.seen[LONG - 1].memory) - mb(ran.seen[10].memory);
         Ok(vec![
             Row {
-                name: "gap at turn 200 by that at turn 10",
+                name: "gap at turn 200 by that at turn 10".into(),
                 floor: Some(late(&all[0])),
                 tack: late(&all[1]),
                 target: Some(1.3),
@@ -239,7 +243,13 @@ impl Bench {
         };
         let row = |name, which, target| {
             let floor = Some(us(&some, 0, DELTAS));
-            Row { name, floor, tack: us(&some, which, DELTAS), target: Some(target), set_with: Some(2.0) }
+            Row {
+                name: String::from(name),
+                floor,
+                tack: us(&some, which, DELTAS),
+                target: Some(target),
+                set_with: Some(2.0),
+            }
         };
         let bytes = some[2][0].written as f64 / DELTAS as f64;
         let linear = |which| us(&many, which, MANY).least / us(&some, which, DELTAS).least;
@@ -252,6 +262,42 @@ impl Bench {
         ])
     }
 
+    /// The one-shot and stream rows once more, on the two wires that the floor does not speak: its
+    /// figures are those of chat.
+    fn wires(&self) -> Result<Vec<Row>> {
+        let mut rows = Vec::new();
+        for wire in Wire::ALL.into_iter().filter(|wire| *wire != Wire::Chat) {
+            let set = format!("model_providers.bench.wire_api=\"{}\"", wire.name());
+            let tack: [&[&str]; 2] =
+                [&["-c", &set, "-p", "go on"], &["-c", &set, "-p", "go on", "--json=full"]];
+            let once = self.rounds(12, Script::Deltas(1), &tack)?;
+            let many = self.rounds(4, Script::Deltas(DELTAS), &tack)?;
+            let both = (&once[0][..], &once[1][..]);
+            let first = |ran: &Ran| ms(ran.seen[0].asked - ran.started);
+            rows.push(pair(format!("{}: one-shot: CPU", wire.name()), both, cpu, (20.0, Some(1.5))));
+            rows.push(pair(
+                format!("{}: one-shot: first request", wire.name()),
+                both,
+                first,
+                (25.0, Some(1.7)),
+            ));
+            for (which, what, target) in [(1, "text", 5.0), (2, "json=full", 8.0)] {
+                let us = |which: usize| {
+                    let start = Figure::of(&once[which], cpu).least;
+                    Figure::of(&many[which], cpu).map(|cpu| (cpu - start) * 1e3 / DELTAS as f64)
+                };
+                rows.push(Row {
+                    name: format!("{}: a delta, {what}: CPU in us", wire.name()),
+                    floor: Some(us(0)),
+                    tack: us(which),
+                    target: Some(target),
+                    set_with: Some(2.0),
+                });
+            }
+        }
+        Ok(rows)
+    }
+
     /// What stays on the disk.
     fn left(&self) -> Result<Vec<Row>> {
         let size = std::fs::metadata(&self.tack).context("the size of tack")?.len();
@@ -261,13 +307,13 @@ impl Bench {
 
 /// A row from runs of floor and tack, with the target and the floor it was set with.
 fn pair(
-    name: &'static str,
+    name: impl Into<String>,
     (floor, tack): (&[Ran], &[Ran]),
     figure: impl Fn(&Ran) -> f64,
     (target, set_with): (f64, Option<f64>),
 ) -> Row {
     Row {
-        name,
+        name: name.into(),
         floor: Some(Figure::of(floor, &figure)),
         tack: Figure::of(tack, &figure),
         target: Some(target),
@@ -276,8 +322,8 @@ fn pair(
 }
 
 /// A row that needs no floor.
-fn alone(name: &'static str, value: f64, target: f64) -> Row {
-    Row { name, floor: None, tack: Figure::alone(value), target: Some(target), set_with: None }
+fn alone(name: impl Into<String>, value: f64, target: f64) -> Row {
+    Row { name: name.into(), floor: None, tack: Figure::alone(value), target: Some(target), set_with: None }
 }
 
 /// Median time between a reply's last byte and the next request, over some turns.

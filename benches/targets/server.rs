@@ -10,7 +10,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use serde_json::{Value, json};
+use serde_json::Value;
+
+use crate::wires::{Said, Wire};
 
 /// What the server answers.
 #[derive(Clone, Copy, Debug)]
@@ -83,11 +85,11 @@ fn serve(
 ) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     let mut reader = BufReader::new(stream);
-    while let Some(body) = request(&mut reader)? {
+    while let Some((wire, body)) = request(&mut reader)? {
         let asked = Instant::now();
         let memory = resident(pid.load(Ordering::Relaxed));
         let script = *script.lock().expect("no holder of the script panics");
-        let events = reply(script, &serde_json::from_slice(&body)?);
+        let events = reply(script, wire, &serde_json::from_slice(&body)?);
         let mut out = stream;
         out.write_all(
             b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n",
@@ -106,15 +108,17 @@ fn serve(
     Ok(())
 }
 
-/// A request's body; None when the connection was closed.
-fn request(reader: &mut impl BufRead) -> std::io::Result<Option<Vec<u8>>> {
+/// A request's API and body; None when the connection was closed.
+fn request(reader: &mut impl BufRead) -> std::io::Result<Option<(Wire, Vec<u8>)>> {
     let mut length = 0;
+    let mut wire = None;
     loop {
         let mut line = String::new();
         if reader.read_line(&mut line)? == 0 {
             return Ok(None);
         }
         let line = line.trim_end().to_ascii_lowercase();
+        wire = wire.or_else(|| line.split(' ').nth(1).map(Wire::of));
         if let Some(value) = line.strip_prefix("content-length:") {
             length = value.trim().parse().map_err(std::io::Error::other)?;
         }
@@ -124,51 +128,17 @@ fn request(reader: &mut impl BufRead) -> std::io::Result<Option<Vec<u8>>> {
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body)?;
-    Ok(Some(body))
+    Ok(Some((wire.unwrap_or(Wire::Chat), body)))
 }
 
-fn reply(script: Script, request: &Value) -> Vec<String> {
-    let (deltas, finish) = match script {
-        Script::Deltas(pieces) => ((0..pieces).map(|n| json!({ "content": word(n) })).collect(), "stop"),
-        Script::Calls(most) => {
-            let empty = Vec::new();
-            let messages = request["messages"].as_array().unwrap_or(&empty);
-            let done = messages.iter().filter(|message| message["role"] == "tool").count();
-            if done < most {
-                (vec![call(request, done)], "tool_calls")
-            } else {
-                (vec![json!({ "content": "done" })], "stop")
-            }
-        }
-    };
-    let mut events: Vec<String> = deltas.iter().map(|delta| chunk(delta, &Value::Null)).collect();
-    events.push(chunk(&json!({}), &json!(finish)));
-    events.push("data: [DONE]\n\n".to_owned());
-    events
-}
-
-/// Words of a line's length, then a line break: as prose comes.
-fn word(n: usize) -> &'static str {
-    if n % 12 == 11 { "end.\n" } else { ["some ", "words ", "of ", "prose "][n % 4] }
-}
-
-/// A call of the first tool that is offered, with another command each time.
-fn call(request: &Value, n: usize) -> Value {
-    let name = request["tools"].as_array().into_iter().flatten().find_map(|tool| {
-        let function = &tool["function"];
-        function["parameters"]["properties"]["command"].is_object().then(|| function["name"].clone())
-    });
-    let arguments = json!({ "command": format!("echo step {n}") }).to_string();
-    json!({ "tool_calls": [{
-        "index": 0, "id": format!("call_{n}"), "type": "function",
-        "function": { "name": name.unwrap_or_default(), "arguments": arguments },
-    }] })
-}
-
-fn chunk(delta: &Value, finish: &Value) -> String {
-    let choice = json!([{ "index": 0, "delta": delta, "finish_reason": finish }]);
-    let data = json!({ "id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": choice });
-    format!("data: {data}\n\n")
+fn reply(script: Script, wire: Wire, request: &Value) -> Vec<String> {
+    wire.events(&match script {
+        Script::Deltas(pieces) => Said::Words(pieces),
+        Script::Calls(most) => match wire.results(request) {
+            done if done < most => Said::Call(done, wire.shell(request)),
+            _ => Said::Word("done"),
+        },
+    })
 }
 
 /// Resident memory of a process, in bytes, see proc_pid_statm(5).
