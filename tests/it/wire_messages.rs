@@ -2,10 +2,16 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use tack::model::{Stop, WireKind};
+use tack::model::{Model, Stop, WireKind};
+use tack::wire::client::HttpClient;
 use tack::wire::fold::{Broken, Fold};
+use tack::wire::prompt::{Message, Prompt, Role};
+use tack::wire::provider::{Provider, Secret};
 use tack::wire::sse::{Event, Parser};
-use tack::wire::{self, Answer, AnswerPart, Decoder, Delta};
+use tack::wire::{self, Answer, AnswerPart, Client, Decoder, Delta};
+use tokio_util::sync::CancellationToken;
+
+use super::server::{Server, raw, sse};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/wire/messages");
 
@@ -107,6 +113,27 @@ fn every_fixture_reads_as_recorded() {
         let body: Value = serde_json::from_slice(&fixture(&name)).unwrap();
         let answer = fold(decoder().body(&body)).unwrap_or_else(|broken| panic!("{name}: {broken:?}"));
         insta::assert_json_snapshot!(name, show(&answer));
+    }
+}
+
+#[tokio::test]
+async fn a_request_goes_to_the_path_and_with_the_version_of_the_api() {
+    let reply = || sse([raw(String::from_utf8(fixture("made-tool-use.sse")).unwrap())]);
+    let server = Server::start(vec![reply(), reply()]);
+    let mut provider = Provider::new("test", server.url());
+    let model = Model { wire: WireKind::Messages, ..super::wire_encode::model() };
+    let messages = vec![Message::text(Role::User, "hi")];
+    let prompt = Prompt { messages, stream: true, ..Prompt::default() };
+    for version in ["2023-06-01", "2030-01-01"] {
+        let client = HttpClient::new(provider.clone()).unwrap();
+        let answer = client.ask(&model, &prompt, &mut |_| {}, &CancellationToken::new()).await.unwrap();
+        assert_eq!(shown(&answer), ["I look into the file.", "read({\"path\": \"a.txt\"})#toolu_01A"]);
+        let requests = server.requests();
+        let request = requests.last().unwrap();
+        assert_eq!(request.path, "/v1/messages");
+        assert_eq!(request.header("anthropic-version"), Some(version));
+        // The user's own wins.
+        provider.headers = vec![("anthropic-version".into(), Secret::new("2030-01-01"))];
     }
 }
 

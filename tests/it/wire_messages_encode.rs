@@ -120,7 +120,7 @@ fn check(body: &Value) -> Result<(), String> {
         check_blocks(blocks)?;
         if message["role"] == "assistant" {
             let thought = |kind: &&str| matches!(*kind, "thinking" | "redacted_thinking");
-            ensure(!kinds.iter().any(|k| thought(&k)) || thought(&kinds[0]), "reasoning is not first")?;
+            ensure(!kinds.iter().any(thought) || thought(&kinds[0]), "reasoning is not first")?;
             ensure(!thought(&kinds[kinds.len() - 1]), "reasoning is last")?;
             let calls = kinds.iter().position(|kind| *kind == "tool_use").unwrap_or(kinds.len());
             ensure(kinds[calls..].iter().all(|kind| *kind != "text"), "text after a call")?;

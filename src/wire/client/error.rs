@@ -133,7 +133,6 @@ const PAID_KINDS: &[&str] = &[
     "billing_hard_limit_reached",
     "billing_not_active",
     "exceeded_current_quota_error",
-    "billing_error",
 ];
 
 /// Anthropic says it in words only.

@@ -36,6 +36,10 @@ impl Turn {
         self.role == "assistant"
     }
 
+    pub(super) fn thinks(&self) -> bool {
+        self.has("thinking") || self.has("redacted_thinking")
+    }
+
     pub(super) fn has(&self, kind: &str) -> bool {
         self.blocks.iter().any(|block| block["type"] == kind)
     }
@@ -57,7 +61,7 @@ pub(super) fn body(prompt: &Prompt, model: &Model, quirks: &Quirks) -> Value {
     lay_over(&mut body, &prompt.body);
 
     let mut turns = turns(prompt, quirks, Echo::Keep);
-    if thinking::settle(&mut body, &turns, model) == Echo::Drop {
+    if thinking::settle(&mut body, &turns, model) == Echo::Drop && turns.iter().any(Turn::thinks) {
         turns = self::turns(prompt, quirks, Echo::Drop);
     }
     let limit = body["max_tokens"].as_u64().unwrap_or(SMALL);
@@ -237,31 +241,16 @@ fn said(piece: &Piece, prompt: &Prompt, quirks: &Quirks, images: &mut Vec<Value>
             Some(json!({"type": "image", "source": source}))
         }
         Piece::Result { id, name, pieces, failed } => {
-            let blocks: Vec<Value> = pieces.iter().filter_map(|p| said(p, prompt, quirks, images)).collect();
-            let (mut shown, mut texts): (Vec<Value>, Vec<Value>) =
-                blocks.iter().cloned().partition(|block| block["type"] == "image");
-            let has_image = !shown.is_empty();
-            // A result that says it failed may hold texts only.
-            let apart = has_image && (quirks.no_result_images || *failed);
-            if apart {
-                images.push(json!({"type": "text", "text": format!("image from {name}:")}));
-                images.append(&mut shown);
-            }
-            if texts.is_empty() && (apart || *failed) {
-                let text = if apart { "the image follows" } else { "failed" };
-                texts.push(json!({"type": "text", "text": text}));
-            }
+            let blocks = pieces.iter().filter_map(|p| said(p, prompt, quirks, images)).collect();
             let mut result = Map::new();
             result.insert("type".into(), "tool_result".into());
             result.insert("tool_use_id".into(), ids::fit(id, quirks.ids).into());
-            match prompt.style.result {
-                _ if has_image && !apart => drop(result.insert("content".into(), blocks.into())),
-                _ if texts.is_empty() => {}
-                Form::Parts => drop(result.insert("content".into(), texts.into())),
-                Form::String => {
-                    let texts: Vec<&str> = texts.iter().filter_map(|block| block["text"].as_str()).collect();
-                    result.insert("content".into(), texts.join(GAP).into());
-                }
+            // A result that says it failed may hold texts only.
+            let apart = (quirks.no_result_images || *failed).then_some((name.as_str(), images));
+            if let Some(content) = content(blocks, prompt.style.result, apart) {
+                result.insert("content".into(), content);
+            } else if *failed {
+                result.insert("content".into(), "failed".into());
             }
             if *failed {
                 result.insert("is_error".into(), true.into());
@@ -269,6 +258,31 @@ fn said(piece: &Piece, prompt: &Prompt, quirks: &Quirks, images: &mut Vec<Value>
             Some(result.into())
         }
         Piece::Thinking { .. } | Piece::Call { .. } => None,
+    }
+}
+
+/// A result's content, None where it has none. Images go apart, with the tool's name, where they cannot
+/// stay.
+fn content(blocks: Vec<Value>, form: Form, apart: Option<(&str, &mut Vec<Value>)>) -> Option<Value> {
+    let is_image = |block: &Value| block["type"] == "image";
+    if apart.is_none() && blocks.iter().any(is_image) {
+        return Some(blocks.into());
+    }
+    let (shown, mut texts): (Vec<Value>, Vec<Value>) = blocks.into_iter().partition(is_image);
+    if let Some((name, images)) = apart.filter(|_| !shown.is_empty()) {
+        images.push(json!({"type": "text", "text": format!("image from {name}:")}));
+        images.extend(shown);
+        if texts.is_empty() {
+            texts.push(json!({"type": "text", "text": "the image follows"}));
+        }
+    }
+    match form {
+        _ if texts.is_empty() => None,
+        Form::Parts => Some(texts.into()),
+        Form::String => {
+            let texts: Vec<&str> = texts.iter().filter_map(|block| block["text"].as_str()).collect();
+            Some(texts.join(GAP).into())
+        }
     }
 }
 
@@ -313,28 +327,17 @@ fn tool(tool: &ToolSpec) -> Value {
 /// Marks up to where the prompt is to be cached: four places at most. The one before the last is
 /// where the request before this one had its last, from which the cache grows.
 fn mark(tools: &mut [Value], system: &mut [Value], turns: &mut [Turn]) {
-    match (tools.last_mut(), system) {
-        (tool, [.., last]) if tool.is_some() => {
-            mark_block(tool);
-            mark_block(Some(last));
-        }
-        (None, [first, .., last]) => {
-            mark_block(Some(first));
-            mark_block(Some(last));
-        }
-        (tool, system) => {
-            mark_block(tool);
-            mark_block(system.last_mut());
-        }
+    let mut places: Vec<&mut Value> = Vec::with_capacity(4);
+    places.extend(tools.last_mut());
+    let (last, others) = system.split_last_mut().unzip();
+    if places.is_empty() {
+        places.extend(others.and_then(|others| others.first_mut()));
     }
-    for turn in turns.iter_mut().rev().filter(|turn| !turn.is_assistant()).take(2) {
-        mark_block(turn.blocks.last_mut());
-    }
-}
-
-fn mark_block(block: Option<&mut Value>) {
-    if let Some(Value::Object(block)) = block {
-        block.insert("cache_control".into(), json!({"type": "ephemeral"}));
+    places.extend(last);
+    let users = turns.iter_mut().rev().filter(|turn| !turn.is_assistant()).take(2);
+    places.extend(users.filter_map(|turn| turn.blocks.last_mut()));
+    for place in places {
+        place["cache_control"] = json!({"type": "ephemeral"});
     }
 }
 

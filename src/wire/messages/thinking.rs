@@ -93,8 +93,7 @@ fn began_without(turns: &[Turn]) -> bool {
     let is_ongoing = |turn: &&Turn| turn.is_assistant() || turn.has("tool_result");
     let turn: Vec<&Turn> =
         turns.iter().rev().take_while(is_ongoing).filter(|turn| turn.is_assistant()).collect();
-    let thought = |turn: &&Turn| turn.has("thinking") || turn.has("redacted_thinking");
-    turn.iter().any(|turn| turn.has("tool_use")) && !turn.iter().any(thought)
+    turn.iter().any(|turn| turn.has("tool_use")) && !turn.iter().any(|turn| turn.thinks())
 }
 
 fn sampling(body: &mut Map<String, Value>, mode: Thinking, on: bool) {
