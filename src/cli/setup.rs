@@ -402,8 +402,8 @@ fn no_wire(harness: &dyn Harness, provider: &Provider) -> CliError {
     let names = |wires: &[WireKind]| wires.iter().map(|wire| wire.name()).collect::<Vec<_>>().join(", ");
     let (id, at) = (harness.id(), &provider.id);
     let (speaks, offers) = (names(harness.wires()), names(&provider.wires()));
-    CliError::usage(format!("harness {id} speaks {speaks}, and provider {at} is set to {offers}")).hint(format!(
-        "choose another harness with --harness, or, if {at} speaks {speaks}, set wire_api in [model_providers.{at}]"
+    CliError::usage(format!("harness {id} speaks {speaks}, and provider {at} speaks {offers}")).hint(format!(
+        "choose another harness with --harness, or set wire_api in [model_providers.{at}] if it speaks {speaks} too"
     ))
 }
 

@@ -387,6 +387,32 @@ async fn hostile_replies_end_in_a_sentence() {
 }
 
 #[tokio::test]
+async fn a_server_that_is_overloaded_in_a_good_status_is_asked_again() {
+    let anthropic = json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}});
+    let openai =
+        json!({"error": {"message": "busy", "type": "server_error", "code": "server_is_overloaded"}});
+    let named = raw(format!("event: error\ndata: {anthropic}\n\n"));
+    for reply in [
+        json_body(200, &anthropic),
+        json_body(200, &openai),
+        sse([txt("half"), named]),
+        sse([txt("half"), event(&openai)]),
+        json_body(529, &anthropic),
+        json_body(503, &openai),
+    ] {
+        let (run, server) = run(vec![reply, says("better")]).await;
+        assert_eq!((run.text().as_str(), run.again(), server.requests().len()), ("better", 1, 2));
+    }
+}
+
+#[tokio::test]
+async fn the_wait_that_a_sentence_names_is_kept() {
+    let limited = error(429, "Rate limit reached. Please try again in 7.5s.");
+    let (run, _server) = run(vec![limited, says("later")]).await;
+    assert_eq!((run.text().as_str(), run.waits), ("later", vec![Duration::from_secs_f64(7.5)]));
+}
+
+#[tokio::test]
 async fn a_json_body_serves_as_well_as_a_stream() {
     let body = json!({"choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "hi"}}],
         "usage": {"prompt_tokens": 3, "completion_tokens": 1}});

@@ -110,7 +110,7 @@ impl HttpClient {
             match self.attempts(&call, hear).await {
                 Ok(answer) => return Ok(answer),
                 Err(Ended::Refused(_)) if provider.auth.is_some() && wanted == Wanted::Any => {
-                    wanted = Wanted::New
+                    wanted = Wanted::New;
                 }
                 Err(Ended::Refused(failure) | Ended::Failed(failure)) => return Err(failure),
             }

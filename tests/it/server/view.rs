@@ -13,11 +13,12 @@ pub fn chat(wire: WireKind, body: &Value) -> Value {
 }
 
 fn view(messages: Vec<Value>, tools: Vec<Value>) -> Value {
-    let mut view = json!({ "messages": messages });
+    let mut view = Map::new();
+    view.insert("messages".into(), messages.into());
     if !tools.is_empty() {
-        view["tools"] = tools.into();
+        view.insert("tools".into(), tools.into());
     }
-    view
+    view.into()
 }
 
 fn list(value: &Value) -> impl Iterator<Item = &Value> {
