@@ -19,6 +19,10 @@ mod exec_stream;
 mod harness;
 mod harness_kit;
 mod harness_load;
+#[cfg(target_os = "linux")]
+mod install;
+#[cfg(target_os = "linux")]
+mod install_bad;
 mod kit;
 mod layers;
 #[cfg(target_os = "linux")]

@@ -138,7 +138,7 @@ fn moves(from: &Target) {
         assert!(begun.said().contains("out-of-one"), "{way}");
         assert_eq!(begun.has_image(), to.sees(), "{way}");
         let budget = &first.requests()[1].body["thinking"]["type"];
-        assert_eq!(budget == "enabled", from.provider() == "anthropic", "{way}: {budget}");
+        assert!(from.provider() != "anthropic" || budget == "enabled", "{way}: {budget}");
         let last = first.requests().pop().unwrap();
         for said in ["out-of-one", "out-of-two", "out-of-three"] {
             assert!(last.said().contains(said), "{way}: {said} is not in {}", last.said());

@@ -273,6 +273,8 @@ fn effort_is_asked_for_as_the_model_takes_it() {
         body.to_string()
     };
     let word = r#"{"reasoning":{"effort":"low","summary":"auto"}}"#;
+    assert_eq!(asked(Thinking::Effort, "minimal"), word.replace("low", "minimal"));
+    assert_eq!(asked(Thinking::Flag, "minimal"), r#"{"enable_thinking":false}"#);
     for (thinking, low, none) in [
         (Thinking::Effort, word, r#"{"reasoning":{"effort":"none"}}"#),
         (Thinking::Budget, word, r#"{"reasoning":{"effort":"none"}}"#),

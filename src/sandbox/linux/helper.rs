@@ -113,13 +113,23 @@ fn place(numbers: [i32; 3]) -> io::Result<()> {
     unsafe {
         let moved = numbers.map(|fd| libc::fcntl(fd, libc::F_DUPFD, first_free));
         let placed = moved.iter().zip(PLACES).all(|(fd, to)| libc::dup3(*fd, to, libc::O_CLOEXEC) == to);
-        if !placed || libc::close_range(first_free.cast_unsigned(), u32::MAX, 0) < 0 {
+        if !placed || close_range(first_free, -1) < 0 {
             return Err(io::Error::last_os_error());
         }
         // Waits for nothing and cannot be waited for: the helper blocks where the parent must not.
         libc::fcntl(STATUS_FD, libc::F_SETFL, 0);
     }
     Ok(())
+}
+
+/// Closes the descriptors from `first` to `last`; -1 is the highest there can be. By number, for not
+/// every C library has the function.
+///
+/// # Safety
+/// Nobody may own one of them.
+unsafe fn close_range(first: i32, last: i32) -> libc::c_long {
+    // SAFETY: a plain system call on numbers; the caller answers for the descriptors.
+    unsafe { libc::syscall(libc::SYS_close_range, first.cast_unsigned(), last.cast_unsigned(), 0) }
 }
 
 /// A user namespace to be somebody in, and a network with nothing but a loopback: those of the
@@ -154,7 +164,7 @@ fn namespaces(order: &Order, program: &Program) -> Result<ExitCode, Fault> {
     // SAFETY: the helper has one thread and no signal handlers; descriptor tables are not unshared.
     unsafe { rustix::thread::unshare_unsafe(flags) }.step("unshare")?;
     // SAFETY: nobody owns these two; the command must not inherit a way to enter them.
-    unsafe { libc::close_range(USER_FD.cast_unsigned(), NET_FD.cast_unsigned(), 0) };
+    unsafe { close_range(USER_FD, NET_FD) };
     // The change of user namespace may have cleared it.
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).step("parent")?;
     if rustix::process::getppid() != parent {

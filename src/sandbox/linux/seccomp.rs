@@ -79,8 +79,9 @@ const REFUSED: &[i64] = &[
     c::SYS_ioperm,
 ];
 
-/// Put characters into, or take over, a terminal.
-const TERMINAL: &[u64] = &[c::TIOCSTI, c::TIOCLINUX, c::TIOCSETD];
+/// Put characters into, or take over, a terminal: TIOCSTI, TIOCLINUX and TIOCSETD, whose type in `libc`
+/// is another for each C library.
+const TERMINAL: &[u64] = &[0x5412, 0x541c, 0x5423];
 
 /// The old way to raw packets, see packet(7).
 const SOCK_PACKET: c::c_int = 10;

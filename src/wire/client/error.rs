@@ -100,7 +100,7 @@ const SCHEMA: &[&str] =
 
 /// Names of the field that reasoning goes back in: a server that complains of it refuses it,
 const THINKING: &[&str] =
-    &["encrypted content", "reasoning_content", "`reasoning`", "'reasoning'", "\"reasoning\"", "thinking"];
+    &["reasoning_content", "`reasoning`", "'reasoning'", "\"reasoning\"", "thinking", "encrypted content"];
 /// unless it complains that it is not there.
 const MISSING: &[&str] = &["missing", "required", "must be passed", "must be provided", "must include"];
 

@@ -259,3 +259,16 @@ fn words_of_a_server_are_cut_cleaned_and_never_show_a_secret() {
         assert!(text.chars().count() < WORDS + 300);
     }
 }
+
+#[test]
+fn what_the_responses_api_refuses_for_good_is_not_asked_again() {
+    // OpenAI, of sealed reasoning that it cannot open.
+    let sealed = "The encrypted content gAAA...DQ== could not be verified.";
+    assert_eq!(kind(&status(400, &error(sealed))), "no thinking, final");
+    let provider = hosted();
+    let url = provider.url("/responses").unwrap();
+    let at = Place { provider: &provider, model: "acme/x", url: &url };
+    let said = |code: &str| kind(&from_stream(&at, "boom".into(), Some(code.into()), String::new()));
+    assert_eq!(said("invalid_prompt"), "failed, final");
+    assert_eq!(said("server_error"), "failed, again from stream");
+}

@@ -75,12 +75,12 @@ fn overlay(body: &mut Map<String, Value>, key: &str, value: &Value) {
 /// only switch it on or off have their own field here too.
 fn think(model: &Model, body: &mut Map<String, Value>) {
     let Some(effort) = &model.effort else { return };
-    let on = effort != "none";
+    let on = !matches!(effort.as_str(), "none" | "off" | "minimal");
     match model.thinking {
         Thinking::None => {}
         Thinking::Effort | Thinking::Adaptive | Thinking::Object | Thinking::Budget => {
             let mut reasoning = json!({"effort": effort});
-            if on {
+            if effort != "none" {
                 reasoning["summary"] = "auto".into();
             }
             body.insert("reasoning".into(), reasoning);
