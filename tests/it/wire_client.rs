@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::json;
-use tack::model::Stop;
+use tack::model::{Model, Stop, WireKind};
 use tack::wire::client::{HttpClient, Sleep};
 use tack::wire::prompt::{Message, Prompt, Role};
 use tack::wire::provider::{Provider, Secret};
