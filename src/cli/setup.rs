@@ -16,12 +16,12 @@ use crate::harness::{Harness, Library};
 use crate::model::{Class, Model, SessionId, Thinking, WireKind};
 use crate::sandbox::{EnvWish, Mode, Net, Policy, PolicyError, Scratch, Wish};
 use crate::store::{Session, Sessions};
+use crate::wire::Client;
 use crate::wire::catalog;
 use crate::wire::client::HttpClient;
 use crate::wire::local::Found;
 use crate::wire::provider::Provider;
 use crate::wire::recorded::Recorded;
-use crate::wire::Client;
 
 /// A window of fewer surfaces than this is tight.
 const ROOM: u64 = 4;

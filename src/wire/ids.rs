@@ -1,4 +1,4 @@
-//! Ids of calls, made to fit what a server takes. Pure.
+//! Ids of calls and names in them, made to fit what a server takes. Pure.
 //!
 //! A session's ids come from whoever made the call; the next server may want another form. The same
 //! id always becomes the same one, so that calls and results stay together and the prompt's bytes stay
@@ -11,14 +11,15 @@ use sha2::{Digest, Sha256};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum IdForm {
-    /// Letters, digits, `_` and `-`, at most 64: what all of the three APIs take.
+    /// Letters, digits, `_` and `-`, at most 40: what all of the three APIs take.
     #[default]
     Word,
     /// Exactly nine letters or digits (Mistral).
     Nine,
 }
 
-const LONGEST: usize = 64;
+/// OpenAI's chat API refuses longer ones; its responses API takes 64.
+const LONGEST: usize = 40;
 const NINE: usize = 9;
 
 /// The id in this form; itself where it fits.
@@ -41,6 +42,18 @@ pub fn fit(id: &str, form: IdForm) -> String {
     }
 }
 
+/// OpenAI's chat API takes no longer names of tools, the others take 128.
+const LONGEST_NAME: usize = 64;
+
+/// A name that all of the three APIs take in a call of the past. Only one that a model made up is none.
+pub fn fit_name(name: &str) -> String {
+    let fit = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' };
+    match name.chars().take(LONGEST_NAME).map(fit).collect::<String>() {
+        empty if empty.is_empty() => "unnamed".to_owned(),
+        name => name,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -51,6 +64,14 @@ mod tests {
         assert_eq!(fit("call_Ab-9", IdForm::Word), "call_Ab-9");
         assert_eq!(fit("aB3dE6gH9", IdForm::Nine), "aB3dE6gH9");
         assert_ne!(fit("aB3dE6gH", IdForm::Nine), "aB3dE6gH");
+    }
+
+    #[test]
+    fn a_name_that_no_tool_can_have_becomes_one_that_could() {
+        assert_eq!(fit_name("read_file-2"), "read_file-2");
+        assert_eq!(fit_name("ba\u{1b}sh é"), "ba_sh__");
+        assert_eq!(fit_name(""), "unnamed");
+        assert_eq!(fit_name(&"x".repeat(200)).len(), LONGEST_NAME);
     }
 
     proptest! {

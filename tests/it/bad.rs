@@ -21,6 +21,7 @@ pub fn said(tack: &Tack, ran: &Ran) -> String {
         (r" after \d+\.\d+ s", " after [time]"),
         (r"process \d+", "process [pid]"),
         (r" · \d+\.\ds", ""),
+        (r"/v1/(chat/completions|responses|messages)", "/v1/[path]"),
         (r"resets at .*", "resets at [time]"),
         (r"trying again in [\d.]+ s", "trying again in [time]"),
     ];

@@ -8,8 +8,19 @@ use std::process::{Command, Stdio};
 use serde_json::json;
 
 use crate::bad::{Somebody, row, said};
-use crate::kit::{Ran, Tack, finish, wait_for};
+use crate::kit::{Ran, Tack, finish, on_every_wire, wait_for, wire};
 use crate::server::*;
+
+on_every_wire! {
+    a_working_folder_deleted_meanwhile_is_a_result_and_no_crash,
+    any_environment_will_do,
+    without_a_home_the_run_goes_on_and_says_what_is_not_kept,
+    an_empty_environment_is_enough,
+    arguments_and_folders_may_hold_any_bytes,
+    closed_and_full_streams_are_not_the_end,
+    a_reader_that_stops_after_a_line_stops_the_run,
+    a_command_that_runs_is_stopped_when_the_reader_goes_away,
+}
 
 fn shell(id: &str, command: &str) -> Reply {
     calls(id, "bash", &json!({ "command": command }))
@@ -58,7 +69,6 @@ fn a_folder_that_may_not_be_read_is_said() {
     insta::assert_snapshot!(row("unreadable", &tack, &ran));
 }
 
-#[test]
 fn a_working_folder_deleted_meanwhile_is_a_result_and_no_crash() {
     let server = Server::start(vec![
         shell("a", "rm -rf \"$PWD\"; echo removed"),
@@ -73,10 +83,9 @@ fn a_working_folder_deleted_meanwhile_is_a_result_and_no_crash() {
     let ran = tack.run(["-p", "x", "-C", "gone", "--add-dir", "."]).code(0);
     assert_eq!(ran.stdout, "the folder is gone\n");
     assert_eq!(server.requests().len(), 5);
-    valid_history(&server.requests()[4].body).unwrap();
+    valid_history(&server.requests()[4].chat()).unwrap();
 }
 
-#[test]
 fn any_environment_will_do() {
     type Change = fn(&Tack, &mut Command);
     let table: &[(&str, Change)] = &[
@@ -120,7 +129,6 @@ fn any_environment_will_do() {
 }
 
 /// Without TACK_HOME everything hangs on HOME.
-#[test]
 fn without_a_home_the_run_goes_on_and_says_what_is_not_kept() {
     let mut text = String::new();
     let Some(user) = Somebody::new() else { return };
@@ -133,7 +141,8 @@ fn without_a_home_the_run_goes_on_and_says_what_is_not_kept() {
         std::fs::create_dir_all(there("locked")).unwrap();
         std::fs::write(there("file"), "").unwrap();
         let url = format!("model_providers.mock.base_url={}", server.url());
-        let args = ["-p", "hi", "-m", "mock/m", "--harness", "minimal", "-c", url.as_str()];
+        let api = format!("model_providers.mock.wire_api={}", wire().name());
+        let args = ["-p", "hi", "-m", "mock/m", "--harness", "minimal", "-c", url.as_str(), "-c", &api];
         let mut command = match home {
             Some("locked") => {
                 user.give(&tack);
@@ -154,23 +163,22 @@ fn without_a_home_the_run_goes_on_and_says_what_is_not_kept() {
         assert_eq!(ran.stderr.matches("recorded").count(), 1, "{what}: {}", ran.stderr);
         text += &row(what, &tack, &ran);
     }
-    insta::assert_snapshot!(text);
+    insta::assert_snapshot!("without_a_home_the_run_goes_on_and_says_what_is_not_kept", text);
 }
 
-#[test]
 fn an_empty_environment_is_enough() {
     let server = Server::start(vec![shell("a", "echo x > out"), says("ok")]);
     let tack = Tack::bare();
     let url = format!("model_providers.mock.base_url={}", server.url());
     let mut command = Command::new(env!("CARGO_BIN_EXE_tack"));
-    command.args(["-p", "hi", "-m", "mock/m", "--harness", "minimal", "-c", &url]).env_clear();
+    let api = format!("model_providers.mock.wire_api={}", wire().name());
+    command.args(["-p", "hi", "-m", "mock/m", "--harness", "minimal", "-c", &url, "-c", &api]).env_clear();
     command.current_dir(tack.work()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let ran = finish(command.spawn().unwrap(), None).code(0);
     assert_eq!((ran.stdout.as_str(), tack.read("out").as_str()), ("ok\n", "x\n"));
-    insta::assert_snapshot!(said(&tack, &ran));
+    insta::assert_snapshot!("an_empty_environment_is_enough", said(&tack, &ran));
 }
 
-#[test]
 fn arguments_and_folders_may_hold_any_bytes() {
     let odd = OsStr::from_bytes(b"d\xffr");
     let server = Server::start(vec![shell("a", "echo x > out"), says("ok")]);
@@ -201,10 +209,9 @@ fn arguments_and_folders_may_hold_any_bytes() {
         let ran = tack.run(args).code(2);
         text += &row(what, &tack, &ran);
     }
-    insta::assert_snapshot!(text);
+    insta::assert_snapshot!("arguments_and_folders_may_hold_any_bytes", text);
 }
 
-#[test]
 fn closed_and_full_streams_are_not_the_end() {
     let table = [
         ("stdin closed", "tack -p hi <&-", 0, "ok\n"),
@@ -231,10 +238,9 @@ fn closed_and_full_streams_are_not_the_end() {
         assert_eq!((ran.code, ran.stdout.as_str()), (code, stdout), "{what}: {}", ran.stderr);
         text += &format!("{what} [{}]\n{}\n", ran.code, said(&tack, &ran));
     }
-    insta::assert_snapshot!(text);
+    insta::assert_snapshot!("closed_and_full_streams_are_not_the_end", text);
 }
 
-#[test]
 fn a_reader_that_stops_after_a_line_stops_the_run() {
     let ticks = || (0..2000).flat_map(|_| [txt("tick "), Frame::Pause(std::time::Duration::from_millis(5))]);
     let server = Server::start(vec![sse(ticks())]);
@@ -247,7 +253,6 @@ fn a_reader_that_stops_after_a_line_stops_the_run() {
     assert_eq!(tack.logs().len(), 1, "the session is kept");
 }
 
-#[test]
 fn a_command_that_runs_is_stopped_when_the_reader_goes_away() {
     let server = Server::start(vec![shell("a", "echo $$ > pid; sleep 300"), says("ok")]);
     let tack = Tack::new(&server);

@@ -2,8 +2,12 @@
 
 use serde_json::json;
 
-use crate::kit::Tack;
+use crate::kit::{Tack, on_every_wire, wire};
 use crate::server::*;
+
+on_every_wire! {
+    a_key_is_sent_to_its_server_and_shows_up_nowhere_else,
+}
 
 const KEY: &str = "sk-very-secret-0123456789";
 
@@ -11,7 +15,6 @@ fn shell(id: &str, command: &str) -> Reply {
     calls(id, "bash", &json!({ "command": command }))
 }
 
-#[test]
 fn a_key_is_sent_to_its_server_and_shows_up_nowhere_else() {
     let look = "env; cat /proc/*/environ | tr '\\0' '\\n'; cat /proc/*/cmdline | tr '\\0' '\\n'; true";
     for name in ["ACME_API_KEY", "CODEX_API_KEY"] {
@@ -21,8 +24,9 @@ fn a_key_is_sent_to_its_server_and_shows_up_nowhere_else() {
         tack.config(&format!(
             "model = \"m\"\nmodel_provider = \"acme\"\nharness = \"minimal\"\n\
              [model_providers.acme]\nbase_url = \"{}\"\nenv_key = \"ACME_API_KEY\"\n\
-             env_http_headers = {{ x-own = \"HEADER_SECRET\" }}\n",
-            server.url()
+             wire_api = \"{}\"\nenv_http_headers = {{ x-own = \"HEADER_SECRET\" }}\n",
+            server.url(),
+            wire().name(),
         ));
         let ran = tack.run(["exec", "--json=full", "x"]).code(1);
         let request = &server.requests()[0];
@@ -110,7 +114,7 @@ fn the_command_lines_of_the_codex_sdk_are_understood() {
         .run_with_stdin(flags.iter().chain(&["resume", &id, "--image", "dot.png,dot.png"]), "\u{feff}more")
         .code(0);
     assert_eq!(resumed.events()[0]["thread_id"], id.as_str());
-    let said = server.requests()[1].body["messages"].to_string();
+    let said = server.requests()[1].said();
     assert!(said.contains("the prompt") && said.contains("more") && !said.contains('\u{feff}'));
     assert_eq!(said.matches("data:image/png").count(), 4);
     // Warnings come as items, after the first line and before the turn.

@@ -4,8 +4,15 @@
 use serde_json::{Value, json};
 
 use crate::bad::row;
-use crate::kit::Tack;
+use crate::kit::{Tack, on_every_wire, wire};
 use crate::server::*;
+
+on_every_wire! {
+    a_server_that_cannot_serve_is_named_with_its_words_and_the_way_out,
+    a_server_that_still_loads_is_waited_for,
+    silence_ends_at_every_stage,
+    garbage_ends_in_a_sentence_and_not_in_a_wait,
+}
 
 /// What is wrong, and the reply that shows it.
 type Row = (&'static str, fn() -> Reply);
@@ -32,7 +39,6 @@ fn both(server: impl Fn() -> Server, more: &str, code: i32) -> (Tack, crate::kit
     (tack, ran)
 }
 
-#[test]
 fn a_server_that_cannot_serve_is_named_with_its_words_and_the_way_out() {
     let table: &[Row] = &[
         ("unknown model", || error(404, "The model `mock` does not exist")),
@@ -46,11 +52,9 @@ fn a_server_that_cannot_serve_is_named_with_its_words_and_the_way_out() {
         ("other mistake", || error(400, "messages: field required")),
         ("empty body", || text_body(200, "application/json", "")),
         ("JSON of something else", || text_body(200, "application/json", "{\"status\":\"ok\"}")),
-        ("an error in the stream", || {
-            sse([event(&json!({"error": {"message": "out of memory", "code": 500}}))])
-        }),
+        ("an error in the stream", || sse([txt("a"), fails("out of memory")])),
         ("an empty stream", || sse([])),
-        ("only DONE", || sse([done()])),
+        ("only the end mark", || sse([done()])),
         ("closes at once", hangs_up),
     ];
     let mut text = String::new();
@@ -61,7 +65,10 @@ fn a_server_that_cannot_serve_is_named_with_its_words_and_the_way_out() {
         // Nothing is lost: the prompt is there to go on from.
         assert!(std::fs::read_to_string(&tack.logs()[0]).unwrap().contains("\"hi\""), "{what}");
     }
-    insta::assert_snapshot!(text);
+    insta::assert_snapshot!(
+        format!("a_server_that_cannot_serve_is_named_with_its_words_and_the_way_out-{}", wire().name()),
+        text
+    );
 }
 
 const PAGE: &str = "<!doctype html><title>Not here</title>";
@@ -82,15 +89,13 @@ fn a_server_that_is_not_there_is_named_with_its_start() {
     insta::assert_snapshot!(text);
 }
 
-#[test]
 fn a_server_that_still_loads_is_waited_for() {
-    let loading = || json_body(503, &json!({"error": {"message": "Loading model", "code": 503}}));
+    let loading = || error(503, "Loading model");
     let (tack, ran) = both(|| Server::start(vec![loading(), loading(), says("ready")]), "", 0);
     assert_eq!(ran.stdout, "ready\n");
-    insta::assert_snapshot!(row("loading", &tack, &ran));
+    insta::assert_snapshot!("a_server_that_still_loads_is_waited_for", row("loading", &tack, &ran));
 }
 
-#[test]
 fn silence_ends_at_every_stage() {
     let short = "stream_idle_timeout_ms = 300\n";
     let table: &[Row] = &[
@@ -106,7 +111,7 @@ fn silence_ends_at_every_stage() {
         assert!(!tack.work().join("BAD").exists());
         text += &row(what, &tack, &ran);
     }
-    insta::assert_snapshot!(text);
+    insta::assert_snapshot!("silence_ends_at_every_stage", text);
     // Before the first byte a slow machine may take minutes; the run's own limit holds there too.
     for reply in [silent(), sse([Frame::Hang])] {
         let server = Server::start(vec![reply]);
@@ -191,7 +196,6 @@ fn odd_streams_give_the_same_reply() {
     }
 }
 
-#[test]
 fn garbage_ends_in_a_sentence_and_not_in_a_wait() {
     let table: &[Row] = &[
         ("an endless line", || sse(std::iter::repeat_n(raw("x".repeat(1 << 20)), 80))),
@@ -206,7 +210,7 @@ fn garbage_ends_in_a_sentence_and_not_in_a_wait() {
         let (tack, ran) = both(|| Server::start((0..9).map(|_| reply()).collect()), "", 1);
         text += &row(what, &tack, &ran);
     }
-    insta::assert_snapshot!(text);
+    insta::assert_snapshot!("garbage_ends_in_a_sentence_and_not_in_a_wait", text);
 }
 
 #[test]
@@ -262,6 +266,6 @@ fn calls_with_reused_or_missing_marks_are_all_answered() {
         let ran = tack.run(["-p", "x"]);
         assert_eq!(ran.code, 0, "{what}: {}", ran.stderr);
         assert_eq!(tack.read("ran"), "A\nB\n", "{what}");
-        valid_history(&server.requests()[1].body).unwrap_or_else(|wrong| panic!("{what}: {wrong}"));
+        valid_history(&server.requests()[1].chat()).unwrap_or_else(|wrong| panic!("{what}: {wrong}"));
     }
 }

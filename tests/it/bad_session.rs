@@ -1,19 +1,29 @@
 //! Sessions that are open elsewhere, damaged, cannot be written, or hold odd words; images that a
 //! model does not take.
 
+use std::io::Write;
 use std::process::{Command, Stdio};
 
 use serde_json::json;
 
 use crate::bad::{Somebody, row, said};
-use crate::kit::{Tack, finish, wait_for};
+use crate::kit::{Tack, finish, on_every_wire, wait_for, wire};
 use crate::server::*;
+
+on_every_wire! {
+    a_second_process_on_a_session_is_told_by_whom_it_is_held,
+    a_killed_run_leaves_a_history_that_servers_take,
+    a_damaged_log_is_gone_on_with,
+    a_title_cannot_steer_the_terminal,
+    where_no_session_can_be_written_the_run_goes_on,
+    a_full_disk_is_said_once_and_the_run_goes_on,
+    an_image_that_a_model_refuses_is_left_out_and_kept_for_one_that_sees,
+}
 
 fn shell(id: &str, command: &str) -> Reply {
     calls(id, "bash", &json!({ "command": command }))
 }
 
-#[test]
 fn a_second_process_on_a_session_is_told_by_whom_it_is_held() {
     let server = Server::start(vec![shell("a", "touch ran; sleep 100"), says("ok")]);
     let tack = Tack::new(&server);
@@ -28,13 +38,15 @@ fn a_second_process_on_a_session_is_told_by_whom_it_is_held() {
     first.wait().unwrap();
     assert!(second.stderr.contains(&pid), "{}", second.stderr);
     assert_eq!((second.code, removal.code, shown.code), (1, 1, 0));
-    insta::assert_snapshot!(row("resume", &tack, &second) + &row("remove", &tack, &removal));
+    insta::assert_snapshot!(
+        "a_second_process_on_a_session_is_told_by_whom_it_is_held",
+        row("resume", &tack, &second) + &row("remove", &tack, &removal)
+    );
     // Nothing was lost, and it can be gone on with.
     tack.run(["exec", "resume", &id, "y"]).code(0);
-    valid_history(&server.requests()[1].body).unwrap();
+    valid_history(&server.requests()[1].chat()).unwrap();
 }
 
-#[test]
 fn a_killed_run_leaves_a_history_that_servers_take() {
     let parallel = || {
         sse([
@@ -52,9 +64,7 @@ fn a_killed_run_leaves_a_history_that_servers_take() {
     ];
     for (what, reply) in table {
         for signal in ["-KILL", "-INT"] {
-            let strict =
-                |request: &Request| valid_history(&request.body).err().map(|wrong| error(400, &wrong));
-            let server = Server::with(vec![reply.clone(), says("resumed")], strict);
+            let server = Server::start(vec![reply.clone(), says("resumed")]);
             let tack = Tack::new(&server);
             let mut child =
                 tack.command(["-p", "x"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
@@ -73,7 +83,6 @@ fn a_killed_run_leaves_a_history_that_servers_take() {
     }
 }
 
-#[test]
 fn a_damaged_log_is_gone_on_with() {
     for (what, damage) in [
         ("cut in the last line", (|bytes: &mut Vec<u8>| bytes.truncate(bytes.len() - 7)) as fn(&mut Vec<u8>)),
@@ -107,10 +116,10 @@ fn a_damaged_log_is_gone_on_with() {
         assert!(tack.run(["sessions", "list"]).code(0).stdout.contains(&id), "{what}");
         let ran = tack.run(["exec", "resume", &id, "second"]);
         assert_eq!((ran.code, ran.stdout.as_str()), (0, "two\n"), "{what}: {}", ran.stderr);
-        valid_history(&server.requests()[2].body).unwrap_or_else(|wrong| panic!("{what}: {wrong}"));
+        valid_history(&server.requests()[2].chat()).unwrap_or_else(|wrong| panic!("{what}: {wrong}"));
         // What came after the damage is read back whole.
         tack.run(["exec", "resume", &id, "third"]).code(0);
-        let last = server.requests()[3].body["messages"].to_string();
+        let last = server.requests()[3].said();
         assert!(last.contains("second") && last.contains("two"), "{what}: {last}");
     }
 }
@@ -141,7 +150,6 @@ fn sessions_of_an_empty_or_damaged_folder_are_listed_as_far_as_they_go() {
     insta::assert_snapshot!(text);
 }
 
-#[test]
 fn a_title_cannot_steer_the_terminal() {
     let server = Server::start(vec![says("ok")]);
     let tack = Tack::new(&server);
@@ -153,7 +161,6 @@ fn a_title_cannot_steer_the_terminal() {
     }
 }
 
-#[test]
 fn where_no_session_can_be_written_the_run_goes_on() {
     let Some(user) = Somebody::new() else { return };
     let server = Server::start(vec![shell("a", "echo x > out"), says("ok"), says("ok")]);
@@ -165,14 +172,13 @@ fn where_no_session_can_be_written_the_run_goes_on() {
     let ran = user.run(&tack, &["-p", "hi"]).code(0);
     assert_eq!((ran.stdout.as_str(), tack.read("out").as_str()), ("ok\n", "x\n"));
     assert!(!ran.stderr.contains("resume"), "{}", ran.stderr);
-    insta::assert_snapshot!(row("read-only", &tack, &ran));
+    insta::assert_snapshot!("where_no_session_can_be_written_the_run_goes_on", row("read-only", &tack, &ran));
     let ran = user.run(&tack, &["exec", "--json", "hi"]).code(0);
     let warnings = ran.events().iter().filter(|event| event["item"]["type"] == "error").count();
     assert_eq!(warnings, 1);
 }
 
 /// A home of one megabyte, filled to the end, where mounting is allowed.
-#[test]
 fn a_full_disk_is_said_once_and_the_run_goes_on() {
     let server = Server::start(vec![shell("a", "echo x; seq 100000"), says("ok")]);
     let tack = Tack::new(&server);
@@ -191,7 +197,7 @@ fn a_full_disk_is_said_once_and_the_run_goes_on() {
     let Ok(child) = command.spawn() else { return };
     let ran = finish(child, None);
     if server.requests().is_empty() && (ran.stdout.contains("mount") || ran.stderr.contains("unshare")) {
-        eprintln!("skipped: no small disk can be mounted here");
+        let _ = writeln!(std::io::stderr(), "skipped: no small disk can be mounted here");
         return;
     }
     assert_eq!(ran.code, 0, "{} {}", ran.stdout, ran.stderr);
@@ -202,7 +208,7 @@ fn a_full_disk_is_said_once_and_the_run_goes_on() {
         said.contains("No space left") && !said.contains("resume") && !said.contains("panicked"),
         "{said}"
     );
-    let second = server.requests()[1].body.to_string();
+    let second = server.requests()[1].said();
     assert!(second.contains("100000"), "the command's output reached the model");
 }
 
@@ -210,12 +216,9 @@ fn a_full_disk_is_said_once_and_the_run_goes_on() {
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89\0\0\0\rIDATx\x9cc\xf8\xcf\xc0\xf0\x1f\0\x05\0\x01\xff\x89\x99=\x1d\0\0\0\0IEND\xaeB`\x82";
 
-#[test]
 fn an_image_that_a_model_refuses_is_left_out_and_kept_for_one_that_sees() {
-    let refuses = |request: &Request| {
-        (request.body["model"] == "mock" && request.has_image())
-            .then(|| error(400, "unknown variant `image_url`, expected `text`"))
-    };
+    let refuses =
+        |request: &Request| (request.body["model"] == "mock" && request.has_image()).then(no_images);
     let script =
         vec![calls("a", "read", &json!({"path": "dot.png"})), says("blind"), says("hi"), says("seen")];
     let server = Server::with(script, refuses);
@@ -224,7 +227,10 @@ fn an_image_that_a_model_refuses_is_left_out_and_kept_for_one_that_sees() {
     // The image comes with a tool's result.
     let ran = tack.run(["-p", "look"]).code(0);
     assert_eq!(ran.stdout, "blind\n");
-    insta::assert_snapshot!(said(&tack, &ran));
+    insta::assert_snapshot!(
+        format!("an_image_that_a_model_refuses_is_left_out_and_kept_for_one_that_sees-{}", wire().name()),
+        said(&tack, &ran)
+    );
     // Text alone goes on, also in another process, which knows and neither tries nor says it again.
     let ran = tack.run(["exec", "resume", "--last", "hi"]).code(0);
     assert_eq!(ran.stdout, "hi\n");
@@ -236,7 +242,7 @@ fn an_image_that_a_model_refuses_is_left_out_and_kept_for_one_that_sees() {
     let last = server.requests().pop().unwrap();
     assert!(last.has_image());
     for request in server.requests() {
-        valid_history(&request.body).unwrap();
+        valid_history(&request.chat()).unwrap();
     }
 }
 
@@ -252,5 +258,5 @@ fn a_model_known_to_see_nothing_is_sent_no_image() {
     insta::assert_snapshot!(row("before anything is sent", &tack, &refused));
     tack.run(flags.iter().chain(&["-p", "look"])).code(0);
     assert!(!server.requests()[1].has_image());
-    valid_history(&server.requests()[1].body).unwrap();
+    valid_history(&server.requests()[1].chat()).unwrap();
 }

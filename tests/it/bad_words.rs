@@ -6,8 +6,17 @@ use std::os::unix::ffi::OsStrExt;
 
 use serde_json::{Value, json};
 
-use crate::kit::{Ran, Tack};
+use crate::kit::{Ran, Tack, on_every_wire};
 use crate::server::*;
+
+on_every_wire! {
+    whatever_a_command_prints_is_passed_on_harmlessly,
+    whatever_a_model_says_is_shown_harmlessly,
+    whatever_a_model_calls_is_answered,
+    files_of_any_name_are_listed_read_and_changed,
+    listings_and_searches_name_odd_files_and_stay_lines,
+    notes_of_a_project_may_hold_anything,
+}
 
 fn shell(id: &str, command: &str) -> Reply {
     calls(id, "bash", &json!({ "command": command }))
@@ -21,8 +30,8 @@ fn plain(text: &str) -> bool {
 /// The results in the last request, in order.
 fn results(server: &Server) -> Vec<String> {
     let last = server.requests().pop().unwrap();
-    valid_history(&last.body).unwrap();
-    let messages = last.body["messages"].as_array().unwrap().clone();
+    valid_history(&last.chat()).unwrap();
+    let messages = last.chat()["messages"].as_array().unwrap().clone();
     let tools = messages.iter().filter(|message| message["role"] == "tool");
     tools.map(|message| text_of(&message["content"])).collect()
 }
@@ -45,7 +54,6 @@ fn both(script: impl Fn() -> Vec<Reply>) -> (Server, Tack, Ran) {
     (server, tack, ran)
 }
 
-#[test]
 fn whatever_a_command_prints_is_passed_on_harmlessly() {
     let table = [
         ("binary", "head -c 300000 /dev/urandom"),
@@ -65,7 +73,6 @@ fn whatever_a_command_prints_is_passed_on_harmlessly() {
     }
 }
 
-#[test]
 fn whatever_a_model_says_is_shown_harmlessly() {
     let table = [
         ("escapes", "\u{1b}[2Jhello\u{1b}]0;title\u{7}".to_owned()),
@@ -89,7 +96,6 @@ fn whatever_a_model_says_is_shown_harmlessly() {
     }
 }
 
-#[test]
 fn whatever_a_model_calls_is_answered() {
     let deep = format!("{}1{}", "{\"a\":".repeat(5_000), "}".repeat(5_000));
     let deep_list = format!("{{\"command\":{}{}}}", "[".repeat(5_000), "]".repeat(5_000));
@@ -132,7 +138,6 @@ fn whatever_a_model_calls_is_answered() {
     assert_eq!(results(&server).len(), 1);
 }
 
-#[test]
 fn files_of_any_name_are_listed_read_and_changed() {
     let names = [
         "src/[id]/(auth)/a b.ts",
@@ -156,7 +161,7 @@ fn files_of_any_name_are_listed_read_and_changed() {
     ] {
         let server = Server::with(vec![], move |request| {
             // Two calls for each file, one after the other.
-            let messages = request.body["messages"].as_array()?;
+            let messages = request.chat()["messages"].as_array()?.clone();
             let made = messages.iter().filter(|message| message["role"] == "tool").count();
             let name = names.get(made / 2)?;
             let id = format!("c{made}");
@@ -183,7 +188,6 @@ fn files_of_any_name_are_listed_read_and_changed() {
     }
 }
 
-#[test]
 fn listings_and_searches_name_odd_files_and_stay_lines() {
     let server = Server::start(vec![
         calls("a", "list_directory", &json!({"path": "."})),
@@ -218,7 +222,6 @@ fn shell_named(id: &str, command: &str) -> Reply {
     calls(id, "run_shell_command", &json!({"command": command, "is_background": false}))
 }
 
-#[test]
 fn notes_of_a_project_may_hold_anything() {
     let server = Server::start(vec![says("ok")]);
     let tack = Tack::new(&server);

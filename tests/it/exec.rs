@@ -5,8 +5,32 @@ use std::process::Stdio;
 
 use serde_json::json;
 
-use crate::kit::{Tack, alive, finish};
+use crate::kit::{Tack, alive, finish, on_every_wire};
 use crate::server::*;
+
+on_every_wire! {
+    a_prompt_becomes_a_finished_change,
+    json_events_follow_the_exec_protocol,
+    full_json_adds_only_types_of_its_own,
+    a_session_goes_on_by_id_and_by_last,
+    what_was_sent_stays_a_prefix_of_what_is_sent,
+    another_harness_goes_on_with_a_valid_history_both_ways,
+    a_model_that_repeats_itself_is_told_and_then_stopped,
+    a_limit_of_requests_ends_the_turn_with_its_own_code,
+    a_time_limit_ends_the_turn_while_a_command_runs,
+    a_money_limit_needs_a_price_and_holds,
+    a_context_that_does_not_fit_is_summarised_once_and_the_work_goes_on,
+    a_window_that_fills_up_after_every_summary_ends_the_turn,
+    a_small_local_window_is_said_and_gets_the_small_surface,
+    a_prompt_that_can_never_fit_ends_the_run_with_the_servers_words,
+    a_reader_that_goes_away_ends_the_run_quietly,
+    a_silent_open_stdin_does_not_hold_up_a_run_with_a_prompt,
+    the_last_message_also_goes_where_it_is_asked_for,
+    an_ephemeral_run_leaves_no_session,
+    images_go_along_and_a_model_that_takes_none_is_asked_again_without,
+    project_notes_reach_the_model_and_odd_files_do_not_stop_it,
+    nothing_of_a_run_is_left_running,
+}
 
 fn shell(id: &str, command: &str) -> Reply {
     calls(id, "bash", &json!({ "command": command }))
@@ -14,11 +38,10 @@ fn shell(id: &str, command: &str) -> Reply {
 
 /// The text of the last message of a request.
 fn last_text(request: &Request) -> String {
-    let messages = request.body["messages"].as_array().unwrap();
+    let messages = request.chat()["messages"].as_array().unwrap().clone();
     messages.last().unwrap()["content"].as_str().unwrap_or_default().to_owned()
 }
 
-#[test]
 fn a_prompt_becomes_a_finished_change() {
     let server = Server::start(vec![
         shell("a", "cat sum.sh"),
@@ -35,7 +58,7 @@ fn a_prompt_becomes_a_finished_change() {
     let requests = server.requests();
     assert_eq!(requests.len(), 4);
     for request in &requests {
-        valid_history(&request.body).unwrap();
+        valid_history(&request.chat()).unwrap();
     }
     assert!(last_text(&requests[1]).contains("echo $((1 - 1))"));
     assert!(last_text(&requests[3]).contains('2'), "{}", last_text(&requests[3]));
@@ -45,7 +68,6 @@ fn a_prompt_becomes_a_finished_change() {
     assert_eq!(kinds.first().map(String::as_str), Some("header"));
 }
 
-#[test]
 fn json_events_follow_the_exec_protocol() {
     let server = Server::start(vec![
         sse([
@@ -91,7 +113,6 @@ fn json_events_follow_the_exec_protocol() {
     assert_eq!(events[8]["usage"]["output_tokens"], 15);
 }
 
-#[test]
 fn full_json_adds_only_types_of_its_own() {
     let server = Server::start(vec![sse([txt("a"), txt("b"), end("stop"), done()])]);
     let ran = Tack::new(&server).run(["exec", "--json=full", "x"]).code(0);
@@ -109,7 +130,6 @@ fn full_json_adds_only_types_of_its_own() {
     }
 }
 
-#[test]
 fn a_session_goes_on_by_id_and_by_last() {
     let server = Server::start(vec![says("one"), says("two"), says("three")]);
     let tack = Tack::new(&server);
@@ -119,7 +139,7 @@ fn a_session_goes_on_by_id_and_by_last() {
     assert_eq!(by_id.events()[0]["thread_id"], id);
     tack.run(["exec", "resume", "--last", "third"]).code(0);
     let last = server.requests().pop().unwrap();
-    let said: Vec<_> = last.body["messages"]
+    let said: Vec<_> = last.chat()["messages"]
         .as_array()
         .unwrap()
         .iter()
@@ -130,7 +150,6 @@ fn a_session_goes_on_by_id_and_by_last() {
     assert_eq!(tack.logs().len(), 1);
 }
 
-#[test]
 fn what_was_sent_stays_a_prefix_of_what_is_sent() {
     let server = Server::start(vec![shell("a", "echo 1"), shell("b", "echo 2"), says("ok"), says("more")]);
     let tack = Tack::new(&server);
@@ -138,13 +157,12 @@ fn what_was_sent_stays_a_prefix_of_what_is_sent() {
     tack.run(["exec", "resume", "--last", "again"]).code(0);
     let requests = server.requests();
     for pair in requests.windows(2) {
-        let [before, after] = [&pair[0], &pair[1]].map(|r| r.body["messages"].as_array().unwrap().clone());
+        let [before, after] = [&pair[0], &pair[1]].map(|r| r.chat()["messages"].as_array().unwrap().clone());
         assert_eq!(before[..], after[..before.len()]);
-        assert_eq!(pair[0].body["tools"], pair[1].body["tools"]);
+        assert_eq!(pair[0].chat()["tools"], pair[1].chat()["tools"]);
     }
 }
 
-#[test]
 fn another_harness_goes_on_with_a_valid_history_both_ways() {
     for (first, second) in [("minimal", "swe-agent"), ("swe-agent", "minimal"), ("qwen-code", "pi")] {
         let go = |harness: &str| match harness {
@@ -165,28 +183,28 @@ fn another_harness_goes_on_with_a_valid_history_both_ways() {
         tack.run(["-p", "one", "--harness", first]).code(0);
         tack.run(["exec", "resume", "--last", "--harness", second, "two"]).code(0);
         for request in server.requests() {
-            valid_history(&request.body).unwrap_or_else(|error| panic!("{first} to {second}: {error}"));
+            valid_history(&request.chat()).unwrap_or_else(|error| panic!("{first} to {second}: {error}"));
         }
         let last = server.requests().pop().unwrap();
-        assert!(last.body["messages"].to_string().contains("seen-it"), "{first} to {second}");
-        assert_eq!(last.body.get("tools").is_some(), second != "swe-agent");
+        assert!(last.chat()["messages"].to_string().contains("seen-it"), "{first} to {second}");
+        // The messages API wants calls of the past declared also where none is offered.
+        let offers = last.body["tools"].is_array() && last.body["tool_choice"]["type"] != "none";
+        assert_eq!(offers, second != "swe-agent");
     }
 }
 
 // Limits and circles.
 
-#[test]
 fn a_model_that_repeats_itself_is_told_and_then_stopped() {
     let server = Server::start((0..9).map(|n| shell(&format!("c{n}"), "echo same")).collect());
     let ran = Tack::new(&server).run(["exec", "--json", "x"]).code(3);
     assert_eq!(server.requests().len(), 5);
     assert_eq!(ran.events().pop().unwrap()["type"], "turn.failed");
     for request in server.requests() {
-        valid_history(&request.body).unwrap();
+        valid_history(&request.chat()).unwrap();
     }
 }
 
-#[test]
 fn a_limit_of_requests_ends_the_turn_with_its_own_code() {
     let server = Server::start((0..9).map(|n| shell(&format!("c{n}"), &format!("echo {n}"))).collect());
     let tack = Tack::new(&server);
@@ -194,17 +212,15 @@ fn a_limit_of_requests_ends_the_turn_with_its_own_code() {
     assert_eq!(server.requests().len(), 2);
     assert!(ran.stderr.contains("--max-turns"), "{}", ran.stderr);
     tack.run(["exec", "resume", "--last", "go on", "--max-turns", "1"]).code(3);
-    valid_history(&server.requests()[2].body).unwrap();
+    valid_history(&server.requests()[2].chat()).unwrap();
 }
 
-#[test]
 fn a_time_limit_ends_the_turn_while_a_command_runs() {
     let server = Server::start(vec![shell("a", "sleep 300")]);
     let ran = Tack::new(&server).run(["-p", "x", "--timeout", "1"]).code(3);
     assert!(ran.stderr.contains("time limit"), "{}", ran.stderr);
 }
 
-#[test]
 fn a_money_limit_needs_a_price_and_holds() {
     let server = Server::start(
         (0..9)
@@ -230,7 +246,6 @@ fn a_money_limit_needs_a_price_and_holds() {
     assert_eq!(server.requests().len(), 2);
 }
 
-#[test]
 fn a_context_that_does_not_fit_is_summarised_once_and_the_work_goes_on() {
     let server = Server::with(
         vec![
@@ -239,27 +254,24 @@ fn a_context_that_does_not_fit_is_summarised_once_and_the_work_goes_on() {
             says("all done"),
         ],
         |request| {
-            let long = request.body["messages"].to_string().len() > 15_000;
-            long.then(|| {
-                json_body(400, &json!({"error": {"code": 400, "message": "request (9000 tokens) exceeds the available context size (4096 tokens), try increasing it", "type": "exceed_context_size_error", "n_prompt_tokens": 9000, "n_ctx": 4096}}))
-            })
+            let long = request.said().len() > 15_000;
+            long.then(|| too_long(9000, 4096))
         },
     );
     let tack = Tack::new(&server);
     let ran = tack.run(["-p", "look at x"]).code(0);
     assert_eq!(ran.stdout, "all done\n");
     let last = server.requests().pop().unwrap();
-    let text = last.body["messages"].to_string();
+    let text = last.chat()["messages"].to_string();
     assert!(text.contains("SUMMARY: looked at x") && text.contains("look at x"), "{text}");
-    valid_history(&last.body).unwrap();
+    valid_history(&last.chat()).unwrap();
 }
 
-#[test]
 fn a_window_that_fills_up_after_every_summary_ends_the_turn() {
     // The model reads the same long file whatever it is told, and every summary is taken.
     let server = Server::with(vec![], |request| {
-        let text = request.body["messages"].to_string();
-        let sums_up = request.body.get("tools").is_none();
+        let text = request.chat()["messages"].to_string();
+        let sums_up = request.body["tools"].is_null() || request.body["tool_choice"]["type"] == "none";
         Some(match (text.len() > 15_000, sums_up) {
             (true, _) => json_body(
                 400,
@@ -274,7 +286,6 @@ fn a_window_that_fills_up_after_every_summary_ends_the_turn() {
     assert!(server.requests().len() < 30, "{} requests", server.requests().len());
 }
 
-#[test]
 fn a_small_local_window_is_said_and_gets_the_small_surface() {
     let server = Server::start(vec![says("ok"), says("ok"), says("ok")]);
     let tack = Tack::new(&server);
@@ -285,11 +296,10 @@ fn a_small_local_window_is_said_and_gets_the_small_surface() {
     assert!(!ran.stderr.contains("tokens, and harness"), "{}", ran.stderr);
     let insists = tack.run(["-p", "x", "--harness", "minimal", "-c", &window("2000")]).code(0);
     assert!(insists.stderr.contains("has 2000 tokens"), "{}", insists.stderr);
-    let size: Vec<_> = server.requests().iter().map(|request| request.body.to_string().len()).collect();
+    let size: Vec<_> = server.requests().iter().map(|request| request.chat().to_string().len()).collect();
     assert!(size[0] < size[1] && size[1] == size[2], "{size:?}");
 }
 
-#[test]
 fn a_prompt_that_can_never_fit_ends_the_run_with_the_servers_words() {
     let server = Server::with(vec![], |_| {
         Some(json_body(
@@ -304,7 +314,6 @@ fn a_prompt_that_can_never_fit_ends_the_run_with_the_servers_words() {
 
 // Output and input.
 
-#[test]
 fn a_reader_that_goes_away_ends_the_run_quietly() {
     let mut frames: Vec<Frame> =
         (0..2_000).flat_map(|_| [txt("x"), Frame::Pause(std::time::Duration::from_millis(5))]).collect();
@@ -339,7 +348,6 @@ fn a_full_output_device_is_an_error_and_a_closed_stderr_is_none() {
     assert_eq!(ran.stdout, "one\n", "the first run never asked");
 }
 
-#[test]
 fn a_silent_open_stdin_does_not_hold_up_a_run_with_a_prompt() {
     let server = Server::start(vec![says("ok"), says("ok"), says("ok"), says("ok")]);
     let tack = Tack::new(&server);
@@ -360,7 +368,6 @@ fn a_silent_open_stdin_does_not_hold_up_a_run_with_a_prompt() {
     assert_eq!(said[3].trim_end(), "from stdin too");
 }
 
-#[test]
 fn the_last_message_also_goes_where_it_is_asked_for() {
     let server = Server::start(vec![says("the end")]);
     let tack = Tack::new(&server);
@@ -368,7 +375,6 @@ fn the_last_message_also_goes_where_it_is_asked_for() {
     assert_eq!((ran.stdout.as_str(), tack.read("last.txt").as_str()), ("the end\n", "the end"));
 }
 
-#[test]
 fn an_ephemeral_run_leaves_no_session() {
     let server = Server::start(vec![shell("a", "echo hi"), says("ok")]);
     let tack = Tack::new(&server);
@@ -377,12 +383,9 @@ fn an_ephemeral_run_leaves_no_session() {
     assert!(!ran.stderr.contains("resume"), "{}", ran.stderr);
 }
 
-#[test]
 fn images_go_along_and_a_model_that_takes_none_is_asked_again_without() {
     let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89";
-    let refuses = |request: &Request| {
-        request.has_image().then(|| error(400, "unknown variant image_url, expected text"))
-    };
+    let refuses = |request: &Request| request.has_image().then(no_images);
     let server = Server::with(vec![says("seen"), says("hi")], refuses);
     let tack = Tack::new(&server);
     tack.file("a, b.png", png);
@@ -396,10 +399,9 @@ fn images_go_along_and_a_model_that_takes_none_is_asked_again_without() {
     let tack = Tack::new(&sees);
     tack.file("dot.png", png);
     tack.run(["exec", "--image", "dot.png", "what?"]).code(0);
-    assert!(sees.requests()[0].body.to_string().contains("data:image/png;base64,iVBOR"));
+    assert!(sees.requests()[0].said().contains("data:image/png;base64,iVBOR"));
 }
 
-#[test]
 fn project_notes_reach_the_model_and_odd_files_do_not_stop_it() {
     let server = Server::start(vec![says("ok")]);
     let tack = Tack::new(&server);
@@ -411,16 +413,18 @@ fn project_notes_reach_the_model_and_odd_files_do_not_stop_it() {
     assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
     std::os::unix::fs::symlink("loop", tack.work().join("sub/deep/loop")).unwrap();
     let ran = tack.run(["-p", "x", "-C", "sub/deep"]).code(0);
-    let text = server.requests()[0].body.to_string();
+    let text = server.requests()[0].said();
     let at = |rule: &str| text.find(rule).unwrap_or_else(|| panic!("{rule} in {text}"));
     assert!(at("root rule") < at("sub rule"));
     assert!(ran.stderr.contains("AGENTS.md"), "{}", ran.stderr);
 }
 
-#[test]
 fn nothing_of_a_run_is_left_running() {
+    // Nobody else sleeps as long.
+    let sleep = format!("sleep 7{}", std::process::id());
+    let command = format!("echo $PPID > ppid; {sleep}");
     let server = Server::start(vec![
-        calls("a", "bash", &json!({"command": "echo $PPID > ppid; sleep 51423", "background": true})),
+        calls("a", "bash", &json!({"command": command, "background": true})),
         says("started"),
     ]);
     let tack = Tack::new(&server);
@@ -428,6 +432,6 @@ fn nothing_of_a_run_is_left_running() {
     let pid = child.id();
     finish(child, None).code(0);
     assert!(!alive(pid));
-    let left = std::process::Command::new("pgrep").args(["-f", "^sleep 51423$"]).output().unwrap();
+    let left = std::process::Command::new("pgrep").args(["-f", &format!("^{sleep}$")]).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&left.stdout), "");
 }

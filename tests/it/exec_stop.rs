@@ -3,14 +3,19 @@
 
 use serde_json::json;
 
-use crate::kit::{Tack, finish, wait_for};
+use crate::kit::{Tack, finish, on_every_wire, wait_for};
 use crate::server::*;
+
+on_every_wire! {
+    a_run_killed_in_the_middle_of_a_call_can_be_resumed,
+    a_signal_stops_the_command_and_leaves_a_valid_history,
+    a_stop_while_the_reply_streams_closes_the_connection,
+}
 
 fn shell(id: &str, command: &str) -> Reply {
     calls(id, "bash", &json!({ "command": command }))
 }
 
-#[test]
 fn a_run_killed_in_the_middle_of_a_call_can_be_resumed() {
     let server = Server::start(vec![
         sse([
@@ -28,10 +33,9 @@ fn a_run_killed_in_the_middle_of_a_call_can_be_resumed() {
     child.wait().unwrap();
     let ran = tack.run(["exec", "resume", "--last", "go on"]).code(0);
     assert_eq!(ran.stdout, "resumed\n");
-    valid_history(&server.requests()[1].body).unwrap();
+    valid_history(&server.requests()[1].chat()).unwrap();
 }
 
-#[test]
 fn a_signal_stops_the_command_and_leaves_a_valid_history() {
     for (signal, code) in [(libc_signal("INT"), 130), (libc_signal("TERM"), 143)] {
         let server =
@@ -45,7 +49,7 @@ fn a_signal_stops_the_command_and_leaves_a_valid_history() {
         let text = tack.logs().iter().map(|log| std::fs::read_to_string(log).unwrap()).collect::<String>();
         assert!(text.contains("interrupted"), "{text}");
         tack.run(["exec", "resume", "--last", "go on"]).code(0);
-        valid_history(&server.requests()[1].body).unwrap();
+        valid_history(&server.requests()[1].chat()).unwrap();
     }
 }
 
@@ -62,7 +66,6 @@ fn send(pid: u32, signal: &str) {
     assert!(status.success());
 }
 
-#[test]
 fn a_stop_while_the_reply_streams_closes_the_connection() {
     let server = Server::start(vec![sse([txt("beginning"), Frame::Hang])]);
     let tack = Tack::new(&server);

@@ -1,11 +1,23 @@
 //! One-shot runs against streams as servers really send them, and calls that arrive as text.
 
 use serde_json::{Value, json};
+use tack::model::WireKind;
 
-use crate::kit::Tack;
+use crate::kit::{Tack, on_every_wire};
 use crate::server::*;
 
-#[test]
+on_every_wire! {
+    utf8_survives_any_cut_of_the_stream,
+    a_stream_that_ends_early_is_asked_for_again_and_shown_once,
+    half_a_call_is_never_run,
+    a_call_cut_by_the_token_limit_is_answered_and_not_run,
+    reasoning_goes_back_with_its_tool_turn,
+    a_server_that_wants_no_reasoning_back_gets_none,
+    a_call_written_as_text_is_run_when_it_is_one,
+    a_text_call_that_is_not_valid_is_corrected_twice_and_no_more,
+    prose_that_holds_json_is_not_a_call,
+}
+
 fn utf8_survives_any_cut_of_the_stream() {
     let text = "修复方法 👩‍💻 naïve";
     let write = json!({"path": "a.txt", "content": "修👩‍💻"});
@@ -22,6 +34,7 @@ fn utf8_survives_any_cut_of_the_stream() {
     }
 }
 
+/// Chat alone has choices and indexes that may be missing; so has the next test.
 #[test]
 fn chunks_without_choices_and_null_fields_are_harmless() {
     let reply = sse([
@@ -60,14 +73,13 @@ fn calls_without_an_index_are_told_apart() {
     let tack = Tack::new(&server);
     tack.run(["-p", "x"]).code(0);
     assert_eq!(tack.read("ran"), "A\nB\n");
-    let second = &server.requests()[1].body;
+    let second = &server.requests()[1].chat();
     valid_history(second).unwrap();
     let results = second["messages"].as_array().unwrap().iter().filter(|m| m["role"] == "tool");
     let ids: Vec<_> = results.map(|message| message["tool_call_id"].as_str().unwrap()).collect();
     assert_eq!(ids, ["a", "b"]);
 }
 
-#[test]
 fn a_stream_that_ends_early_is_asked_for_again_and_shown_once() {
     let server = Server::start(vec![sse([txt("par")]), says("whole")]);
     let ran = Tack::new(&server).run(["-p", "x"]).code(0);
@@ -79,7 +91,6 @@ fn a_stream_that_ends_early_is_asked_for_again_and_shown_once() {
     assert_eq!(finished.requests().len(), 1);
 }
 
-#[test]
 fn half_a_call_is_never_run() {
     let half = || sse([call(0, "a", "bash", "{\"command\":\"touch BAD"), Frame::Cut]);
     let server = Server::start(vec![half(), half(), half(), half(), half(), half()]);
@@ -90,7 +101,6 @@ fn half_a_call_is_never_run() {
     assert_eq!(ran.events().pop().unwrap()["type"], "turn.failed");
 }
 
-#[test]
 fn a_call_cut_by_the_token_limit_is_answered_and_not_run() {
     let server = Server::start(vec![
         sse([call(0, "a", "bash", "{\"command\":\"touch BAD\"}"), end("length"), done()]),
@@ -99,16 +109,15 @@ fn a_call_cut_by_the_token_limit_is_answered_and_not_run() {
     let tack = Tack::new(&server);
     tack.run(["-p", "x"]).code(0);
     assert!(!tack.work().join("BAD").exists());
-    valid_history(&server.requests()[1].body).unwrap();
+    valid_history(&server.requests()[1].chat()).unwrap();
 }
 
-#[test]
 fn reasoning_goes_back_with_its_tool_turn() {
     let server = Server::with(
         vec![
             sse([
-                delta(&json!({"reasoning_content": "think "})),
-                delta(&json!({"reasoning_content": "hard"})),
+                thought("think "),
+                thought("hard"),
                 call(0, "a", "bash", "{\"command\":\"true\"}"),
                 end("tool_calls"),
                 done(),
@@ -116,7 +125,7 @@ fn reasoning_goes_back_with_its_tool_turn() {
             says("ok"),
         ],
         |request| {
-            let messages = request.body["messages"].as_array()?;
+            let messages = request.chat()["messages"].as_array()?.clone();
             let assistant = messages.iter().find(|message| message["tool_calls"].is_array())?;
             (assistant["reasoning_content"] != "think hard")
                 .then(|| error(400, "the reasoning_content of the tool turn is missing"))
@@ -126,12 +135,11 @@ fn reasoning_goes_back_with_its_tool_turn() {
     tack.run(["-p", "x", "--harness", "qwen-code"]).code(0);
 }
 
-#[test]
 fn a_server_that_wants_no_reasoning_back_gets_none() {
     let server = Server::with(
         vec![
             sse([
-                delta(&json!({"reasoning_content": "think"})),
+                thought("think"),
                 call(0, "a", "bash", "{\"command\":\"true\"}"),
                 end("tool_calls"),
                 done(),
@@ -139,21 +147,23 @@ fn a_server_that_wants_no_reasoning_back_gets_none() {
             says("ok"),
         ],
         |request| {
-            request.body["messages"]
-                .to_string()
-                .contains("reasoning_content")
-                .then(|| error(400, "reasoning_content is not allowed in the messages"))
+            // The words of the wire's own service.
+            let words = match request.wire() {
+                WireKind::Chat => "reasoning_content is not allowed in the messages",
+                WireKind::Responses => "The encrypted content gAAA could not be verified.",
+                WireKind::Messages => "messages.1.content.0: Invalid `signature` in `thinking` block",
+            };
+            request.said().contains("reasoning_content").then(|| error(400, words))
         },
     );
     let ran = Tack::new(&server).run(["-p", "x"]).code(0);
     assert_eq!(ran.stdout, "ok\n");
     assert_eq!(server.requests().len(), 3);
-    valid_history(&server.requests()[2].body).unwrap();
+    valid_history(&server.requests()[2].chat()).unwrap();
 }
 
 // Text that is a call.
 
-#[test]
 fn a_call_written_as_text_is_run_when_it_is_one() {
     let object =
         "{\"name\": \"write_file\", \"arguments\": {\"file_path\":\"t.sh\",\"content\":\"ls -lah\\n\"}}";
@@ -168,14 +178,13 @@ fn a_call_written_as_text_is_run_when_it_is_one() {
         let tack = Tack::new(&server);
         tack.run(["-p", "x", "--harness", "qwen-code"]).code(0);
         assert_eq!(tack.read("t.sh").trim_end(), "ls -lah", "{text}");
-        let second = &server.requests()[1].body;
+        let second = &server.requests()[1].chat();
         valid_history(second).unwrap();
         let messages = second["messages"].as_array().unwrap();
         assert!(messages.iter().any(|m| m["tool_calls"][0]["function"]["name"] == "write_file"), "{text}");
     }
 }
 
-#[test]
 fn a_text_call_that_is_not_valid_is_corrected_twice_and_no_more() {
     for text in [
         "```json\n{\"name\": \"no_such_tool\", \"arguments\": {\"path\":\"t.sh\",\"content\":\"x\"}}\n```",
@@ -190,7 +199,6 @@ fn a_text_call_that_is_not_valid_is_corrected_twice_and_no_more() {
     }
 }
 
-#[test]
 fn prose_that_holds_json_is_not_a_call() {
     let text = "You could use this:\n\n```json\n{\"name\": \"write_file\", \"arguments\": {\"file_path\":\"t.sh\",\"content\":\"x\"}}\n```\n\nIt is the shape of a call; the name says which tool is meant, and the arguments follow. I have not run it, since you asked only how it looks.";
     let server = Server::start(vec![says(text)]);

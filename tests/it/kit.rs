@@ -7,6 +7,7 @@
 //! ```
 #![allow(dead_code)] // each test module uses another part
 
+use std::cell::Cell;
 use std::ffi::OsStr;
 use std::io::{Read, Write};
 use std::os::unix::process::ExitStatusExt;
@@ -15,8 +16,64 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use tack::model::WireKind;
 
 use crate::server::Server;
+
+thread_local! {
+    static WIRE: Cell<WireKind> = const { Cell::new(WireKind::Chat) };
+}
+
+/// The wire that this test runs on.
+pub fn wire() -> WireKind {
+    WIRE.get()
+}
+
+/// Runs `test` on this wire.
+pub fn on(wire: WireKind, test: fn()) {
+    WIRE.set(wire);
+    test();
+}
+
+/// Makes three tests of each of these functions, one for each wire. Whatever [`Tack::new`] sets up in
+/// it speaks that wire.
+macro_rules! on_every_wire {
+    (@ $name:ident $test:path) => {
+        mod $name {
+            use tack::model::WireKind;
+
+            use crate::kit::on;
+
+            #[test]
+            fn chat() {
+                on(WireKind::Chat, $test);
+            }
+
+            #[test]
+            fn responses() {
+                on(WireKind::Responses, $test);
+            }
+
+            #[test]
+            fn messages() {
+                on(WireKind::Messages, $test);
+            }
+        }
+    };
+    (async: $($name:ident),+ $(,)?) => {
+        mod blocking {
+            $(pub fn $name() {
+                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+                runtime.unwrap().block_on(super::$name());
+            })+
+        }
+        $($crate::kit::on_every_wire! { @ $name super::blocking::$name })+
+    };
+    ($($name:ident),+ $(,)?) => {
+        $($crate::kit::on_every_wire! { @ $name super::$name })+
+    };
+}
+pub(crate) use on_every_wire;
 
 /// Longest a run may take before the test fails.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -36,14 +93,15 @@ pub struct Ran {
 }
 
 impl Tack {
-    /// Set up for this server, with harness `minimal`.
+    /// Set up for this server, with harness `minimal` and the wire of the test.
     pub fn new(server: &Server) -> Self {
         let tack = Self::bare();
         tack.config(&format!(
             "model = \"mock\"\nmodel_provider = \"mock\"\nharness = \"minimal\"\n\
-             [model_providers.mock]\nname = \"Mock\"\nbase_url = \"{}\"\nwire_api = \"chat\"\n\
+             [model_providers.mock]\nname = \"Mock\"\nbase_url = \"{}\"\nwire_api = \"{}\"\n\
              request_max_retries = 1\nstream_max_retries = 1\n",
-            server.url()
+            server.url(),
+            wire().name(),
         ));
         tack
     }

@@ -45,6 +45,7 @@ mod sandbox_shared;
 mod sdk;
 mod server;
 mod store;
+mod switch;
 mod tools_cell;
 mod tools_edit;
 mod tools_files;

@@ -4,15 +4,39 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::json;
-use tack::model::Stop;
+use tack::model::{Model, Stop, WireKind};
 use tack::wire::client::{HttpClient, Sleep};
 use tack::wire::prompt::{Message, Prompt, Role};
 use tack::wire::provider::{Provider, Secret};
 use tack::wire::{Answer, AnswerPart, Client, Failure, Progress};
 use tokio_util::sync::CancellationToken;
 
+use super::kit::{on_every_wire, wire};
 use super::server::*;
 use super::wire_encode::model;
+
+on_every_wire! {
+    async: asks_and_hears_the_reply,
+    text_cut_at_every_byte_arrives_whole,
+    a_missing_end_mark_is_no_failure,
+    a_broken_stream_is_asked_for_again,
+    a_stream_cut_after_any_event_is_asked_for_again,
+    odd_streams_give_the_same_reply,
+    half_a_call_is_never_handed_out,
+    a_short_limit_is_waited_for,
+    a_long_limit_is_a_stop_that_says_when,
+    mistakes_are_not_repeated,
+    passing_troubles_are_waited_out_with_growing_gaps,
+    a_connection_that_closes_without_a_word_is_tried_again,
+    silence_before_the_first_byte_is_tried_again_only_elsewhere,
+    a_limit_that_stays_says_when_to_come_back,
+    a_loading_server_is_polled_without_spending_tries,
+    silence_ends_at_every_stage,
+    any_byte_keeps_a_slow_stream_alive,
+    hostile_replies_end_in_a_sentence,
+    cancelling_between_attempts_stops_the_wait,
+    headers_and_queries_of_the_config_are_sent,
+}
 
 const KEY: &str = "sk-test-0123456789";
 
@@ -22,6 +46,11 @@ fn provider(url: &str) -> Provider {
         env_key: Some("TEST_API_KEY".into()),
         ..Provider::new("test", url)
     }
+}
+
+/// On the wire of the test.
+fn asked() -> Model {
+    Model { wire: wire(), ..model() }
 }
 
 fn prompt() -> Prompt {
@@ -64,7 +93,7 @@ async fn ask(provider: Provider) -> Run {
     let client = HttpClient::new(provider).unwrap().with_sleep(sleep);
     let mut heard = Vec::new();
     let mut hear = |progress| heard.push(progress);
-    let answer = client.ask(&model(), &prompt(), &mut hear, &CancellationToken::new()).await;
+    let answer = client.ask(&asked(), &prompt(), &mut hear, &CancellationToken::new()).await;
     let waits = waits.lock().unwrap().clone();
     Run { answer, heard, waits }
 }
@@ -87,7 +116,6 @@ fn hasty(url: &str) -> Provider {
     }
 }
 
-#[tokio::test]
 async fn asks_and_hears_the_reply() {
     let reply = sse([txt("hel"), txt("lo"), end("stop"), usage(11, 2), done()]);
     let (run, server) = run(vec![reply]).await;
@@ -100,15 +128,21 @@ async fn asks_and_hears_the_reply() {
     assert_eq!(run.heard, [Progress::Text("hel".into()), Progress::Text("lo".into())]);
     let requests = server.requests();
     let request = &requests[0];
-    assert_eq!((request.method.as_str(), request.path.as_str()), ("POST", "/v1/chat/completions"));
+    let path = match wire() {
+        WireKind::Chat => "/v1/chat/completions",
+        WireKind::Responses => "/v1/responses",
+        WireKind::Messages => "/v1/messages",
+    };
+    assert_eq!((request.method.as_str(), request.path.as_str()), ("POST", path));
     assert_eq!(request.header("authorization"), Some(format!("Bearer {KEY}").as_str()));
     assert!(request.header("user-agent").unwrap().starts_with("tack/"));
     assert_eq!(request.body["model"], "acme-coder");
-    assert_eq!(request.body["stream_options"]["include_usage"], true);
+    assert_eq!(request.body["stream"], true);
+    assert_eq!(request.body["stream_options"]["include_usage"] == true, wire() == WireKind::Chat);
+    assert_eq!(request.header("anthropic-version").is_some(), wire() == WireKind::Messages);
 }
 
 /// G01: characters cut between network reads.
-#[tokio::test]
 async fn text_cut_at_every_byte_arrives_whole() {
     let text = "修复方法 👩‍💻 naïve";
     let args = json!({"path": "a.txt", "text": "修👩‍💻"}).to_string();
@@ -120,14 +154,12 @@ async fn text_cut_at_every_byte_arrives_whole() {
 }
 
 /// G04 a: the finish reason was there, only the end mark is missing.
-#[tokio::test]
 async fn a_missing_end_mark_is_no_failure() {
     let (run, server) = run(vec![sse([txt("hi"), end("stop")])]).await;
     assert_eq!((run.text().as_str(), server.requests().len(), run.again()), ("hi", 1, 0));
 }
 
 /// G04 b: what was heard before is void, and not in the answer.
-#[tokio::test]
 async fn a_broken_stream_is_asked_for_again() {
     for broken in [sse([txt("par")]), sse([txt("par"), Frame::Cut])] {
         let (run, server) = run(vec![broken, says("all of it")]).await;
@@ -138,8 +170,61 @@ async fn a_broken_stream_is_asked_for_again() {
     }
 }
 
+/// After every frame but the last two the connection breaks: nothing of what came before is kept.
+async fn a_stream_cut_after_any_event_is_asked_for_again() {
+    let whole = || {
+        let more =
+            |text: &str| delta(&json!({"tool_calls": [{"index": 0, "function": {"arguments": text}}]}));
+        vec![
+            thought("hm"),
+            thought(" hm"),
+            txt("I "),
+            txt("look."),
+            call(0, "a", "bash", "{\"command\":"),
+            more("\"ls\"}"),
+            call(1, "b", "bash", "{}"),
+            end("tool_calls"),
+            done(),
+        ]
+    };
+    let parts = |run: &Run| {
+        let parts = run.answer.as_ref().unwrap().parts.iter();
+        // Each reply is sealed anew where reasoning is.
+        parts.filter(|part| !matches!(part, AnswerPart::Thinking { .. })).cloned().collect::<Vec<_>>()
+    };
+    let (complete, _server) = run(vec![sse(whole())]).await;
+    assert_eq!(parts(&complete).len(), 3);
+    for kept in 0..whole().len() - 2 {
+        let cut = whole().into_iter().take(kept).chain([Frame::Cut]);
+        let (run, server) = run(vec![sse(cut), sse(whole())]).await;
+        assert_eq!((server.requests().len(), run.again()), (2, 1), "{kept} frames");
+        assert_eq!(parts(&run), parts(&complete), "{kept} frames");
+    }
+}
+
+/// What is no part of the API, or comes in between, changes nothing.
+async fn odd_streams_give_the_same_reply() {
+    let frames = [txt("hel"), txt("lo"), end("stop"), usage(11, 2), done()];
+    let noise = [
+        raw(": still here\n\n"),
+        raw("event: something.new\ndata: {\"type\":\"something.new\",\"x\":[1]}\n\n"),
+        raw("garbage without a field\n\n"),
+        raw("id: 7\nretry: 10\n\n"),
+        raw("\r\n\r\n"),
+    ];
+    for odd in noise {
+        let mixed = frames.iter().flat_map(|frame| [odd.clone(), frame.clone()]);
+        for flush in [0, 1, 7] {
+            let (run, server) = run(vec![sse(mixed.clone()).flush(flush)]).await;
+            assert_eq!((run.text().as_str(), server.requests().len()), ("hello", 1), "{odd:?}");
+            assert_eq!(run.answer.unwrap().usage.input, 11, "{odd:?}");
+        }
+    }
+    let marked = [raw(b"\xef\xbb\xbf")].into_iter().chain(frames);
+    assert_eq!(run(vec![sse(marked)]).await.0.text(), "hello");
+}
+
 /// G04 c: half a call is never handed out, and the trying ends.
-#[tokio::test]
 async fn half_a_call_is_never_handed_out() {
     let half = || sse([txt("I will"), call(0, "a", "bash", "{\"command\":\"touch BAD")]);
     let (run, server) = run((0..20).map(|_| half()).collect()).await;
@@ -150,7 +235,6 @@ async fn half_a_call_is_never_handed_out() {
 }
 
 /// G16 a, c: the server's wait is a lower bound.
-#[tokio::test]
 async fn a_short_limit_is_waited_for() {
     let soon = httpdate::fmt_http_date(std::time::SystemTime::now() + Duration::from_secs(5));
     for (name, value, least) in
@@ -163,7 +247,6 @@ async fn a_short_limit_is_waited_for() {
 }
 
 /// G16 b: hours are not waited for.
-#[tokio::test]
 async fn a_long_limit_is_a_stop_that_says_when() {
     let (run, server) = run(vec![error(429, "slow down").header("retry-after", "11180")]).await;
     let Err(Failure::Limited { message, retry_at: Some(_) }) = &run.answer else {
@@ -174,7 +257,6 @@ async fn a_long_limit_is_a_stop_that_says_when() {
 }
 
 /// G16 d: what another try cannot change gets none.
-#[tokio::test]
 async fn mistakes_are_not_repeated() {
     for status in [400, 401, 402, 403, 404, 405, 422] {
         let (run, server) = run(vec![error(status, "no, says the server")]).await;
@@ -188,7 +270,6 @@ async fn mistakes_are_not_repeated() {
 }
 
 /// G16 e: gaps grow.
-#[tokio::test]
 async fn passing_troubles_are_waited_out_with_growing_gaps() {
     for status in [408, 409, 429, 500, 502, 503, 529] {
         let (run, server) = run((0..3).map(|_| error(status, "busy")).collect()).await;
@@ -200,7 +281,6 @@ async fn passing_troubles_are_waited_out_with_growing_gaps() {
     assert_eq!(server.requests().len(), 5);
 }
 
-#[tokio::test]
 async fn a_connection_that_closes_without_a_word_is_tried_again() {
     let (run, server) = run(vec![hangs_up(), hangs_up()]).await;
     assert_eq!((run.text().as_str(), server.requests().len()), ("ok", 3));
@@ -208,7 +288,6 @@ async fn a_connection_that_closes_without_a_word_is_tried_again() {
 }
 
 /// A hosted service may have lost the request; a slow machine would only start anew.
-#[tokio::test]
 async fn silence_before_the_first_byte_is_tried_again_only_elsewhere() {
     for (local, requests) in [(true, 1), (false, 3)] {
         let server = Server::start((0..9).map(|_| silent()).collect());
@@ -218,7 +297,6 @@ async fn silence_before_the_first_byte_is_tried_again_only_elsewhere() {
     }
 }
 
-#[tokio::test]
 async fn a_limit_that_stays_says_when_to_come_back() {
     let (run, _server) =
         run((0..9).map(|_| error(429, "slow down").header("retry-after", "60")).collect()).await;
@@ -226,7 +304,6 @@ async fn a_limit_that_stays_says_when_to_come_back() {
     assert_eq!(run.waits, [Duration::from_secs(60); 4]);
 }
 
-#[tokio::test]
 async fn a_loading_server_is_polled_without_spending_tries() {
     let server = Server::start((0..8).map(|_| error(503, "Loading model")).collect());
     let provider = Provider { request_retries: 0, ..provider(server.url()) };
@@ -241,7 +318,6 @@ async fn a_loading_server_is_polled_without_spending_tries() {
     assert_eq!(server.requests().len(), 5);
 }
 
-#[tokio::test]
 async fn silence_ends_at_every_stage() {
     let said = "a reply";
     for (what, reply, expected) in [
@@ -265,7 +341,6 @@ async fn silence_ends_at_every_stage() {
     }
 }
 
-#[tokio::test]
 async fn any_byte_keeps_a_slow_stream_alive() {
     let tick = || [raw(": still here\n\n"), Frame::Pause(Duration::from_millis(300))];
     let frames = (0..4).flat_map(|_| tick()).chain([txt("at last"), end("stop"), done()]);
@@ -274,12 +349,17 @@ async fn any_byte_keeps_a_slow_stream_alive() {
     assert_eq!(ask(Provider { idle_timeout, ..hasty(server.url()) }).await.text(), "at last");
 }
 
-#[tokio::test]
 async fn hostile_replies_end_in_a_sentence() {
     let long = "x".repeat(17 << 20);
+    // Responses has no mark of its own for the end, messages gives the reason apart.
+    let nothing = match wire() {
+        WireKind::Chat => "without a reply",
+        WireKind::Responses => "before a finish reason",
+        WireKind::Messages => "without a reason for its end",
+    };
     for (what, reply, expected) in [
         ("endless line", sse([raw(format!("data: {long}"))]), "larger than 16777216 bytes"),
-        ("garbage", sse([raw("data: {\"a\n\ndata: ]\n\n"), done()]), "2 events were not readable"),
+        ("garbage", sse([raw("data: {\"a\n\ndata: ]\n\n")]), "2 events were not readable"),
         ("plain text", text_body(200, "text/plain", "hello\n"), "before a finish reason"),
         ("a page", text_body(200, "text/html", "<!doctype html><p>hi"), "web page"),
         ("no body", text_body(200, "application/json", ""), "the body is empty"),
@@ -289,9 +369,10 @@ async fn hostile_replies_end_in_a_sentence() {
             json_body(200, &json!({"error": {"message": "it broke", "code": 500}})),
             "it broke",
         ),
-        ("error in the stream", sse([txt("a"), raw("data: {\"error\":\"it broke\"}\n\n")]), "it broke"),
+        ("error in the stream", sse([txt("a"), fails("it broke")]), "it broke"),
+        ("error in the stream, bare", sse([txt("a"), raw("data: {\"error\":\"it broke\"}\n\n")]), "it broke"),
         ("bare error", sse([txt("a"), raw("{\"error\":{\"message\":\"it broke\"}}\n")]), "it broke"),
-        ("only the end", sse([done()]), "without a reply"),
+        ("only the end", sse([done()]), nothing),
         ("large error", text_body(500, "text/plain", &long), "xxx…"),
     ] {
         let server = Server::start(vec![reply]);
@@ -356,7 +437,7 @@ async fn cancelling_in_the_middle_closes_the_connection() {
     let server = Server::start(vec![sse([txt("a"), Frame::Hang])]);
     let client = HttpClient::new(provider(server.url())).unwrap();
     let cancel = CancellationToken::new();
-    let answer = client.ask(&model(), &prompt(), &mut |_| cancel.cancel(), &cancel).await;
+    let answer = client.ask(&asked(), &prompt(), &mut |_| cancel.cancel(), &cancel).await;
     assert_eq!(answer, Err(Failure::Cancelled));
     // The client is still there: it is the request that closed its connection.
     tokio::task::spawn_blocking(move || server.wait(|requests| requests[0].closed_early)).await.unwrap();
@@ -374,13 +455,12 @@ async fn cancelling_before_the_headers_closes_the_connection() {
         arrived.wait(|requests| requests.len() == 1);
         stop.cancel();
     });
-    let answer = client.ask(&model(), &prompt(), &mut |_| {}, &cancel).await;
+    let answer = client.ask(&asked(), &prompt(), &mut |_| {}, &cancel).await;
     assert_eq!(answer, Err(Failure::Cancelled));
     waiter.await.unwrap();
     tokio::task::spawn_blocking(move || server.wait(|requests| requests[0].closed_early)).await.unwrap();
 }
 
-#[tokio::test]
 async fn cancelling_between_attempts_stops_the_wait() {
     let server = Server::start(vec![error(429, "slow down").header("retry-after", "200")]);
     let client = HttpClient::new(provider(server.url())).unwrap();
@@ -389,7 +469,7 @@ async fn cancelling_between_attempts_stops_the_wait() {
         assert!(matches!(progress, Progress::Again { wait_ms: 200_000.., .. }));
         cancel.cancel();
     };
-    assert_eq!(client.ask(&model(), &prompt(), &mut hear, &cancel).await, Err(Failure::Cancelled));
+    assert_eq!(client.ask(&asked(), &prompt(), &mut hear, &cancel).await, Err(Failure::Cancelled));
     assert_eq!(server.requests().len(), 1);
 }
 
@@ -433,7 +513,6 @@ async fn without_a_key_nothing_is_sent() {
     assert!(server.requests().is_empty());
 }
 
-#[tokio::test]
 async fn headers_and_queries_of_the_config_are_sent() {
     let server = Server::start(vec![]);
     let mut provider = provider(server.url());
@@ -442,7 +521,7 @@ async fn headers_and_queries_of_the_config_are_sent() {
     ask(provider).await.answer.unwrap();
     let request = &server.requests()[0];
     assert_eq!(request.header("x-team"), Some("blue"));
-    assert_eq!(request.path, "/v1/chat/completions?api-version=2");
+    assert!(request.path.ends_with("?api-version=2"), "{}", request.path);
 }
 
 #[tokio::test]

@@ -188,7 +188,7 @@ fn assistant(message: &Message, style: &Style, model: &Model, quirks: &Quirks) -
                 }
             }
             Piece::Call { id, name, args } => {
-                let function = json!({"name": name, "arguments": arguments(args)});
+                let function = json!({"name": ids::fit_name(name), "arguments": arguments(args)});
                 let id = ids::fit(id, quirks.ids);
                 calls.push(json!({"id": id, "type": "function", "function": function}));
             }

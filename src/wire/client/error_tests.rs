@@ -195,6 +195,7 @@ fn errors_inside_a_stream_are_sorted_alike_and_spend_the_other_budget() {
         ("Invalid schema for text.format", Some("invalid_request_error"), "no schema, final"),
         ("oops", Some("api_error"), "failed, again from stream"),
         ("no such key", Some("authentication_error"), "setup, another key"),
+        ("model: x", Some("not_found_error"), "setup, final"),
         ("x", Some("context_length_exceeded"), "too long 0, final"),
     ] {
         let fault = from_stream(&at, message.into(), code.map(str::to_owned), "par".into());

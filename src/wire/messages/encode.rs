@@ -22,8 +22,6 @@ const LARGE: u64 = 32_000;
 /// An answer's part of the window, and what it gets in any case.
 const PART: u64 = 4;
 const LEAST: u64 = 1024;
-/// Longest name of a tool.
-const NAME: usize = 128;
 /// The person's side where the history has none and the API wants one.
 const GO_ON: &str = "Continue.";
 
@@ -206,7 +204,7 @@ fn assistant(message: &Message, quirks: &Quirks, echo: Echo) -> Vec<Value> {
         Piece::Call { id, name, args } => Some(json!({
             "type": "tool_use",
             "id": ids::fit(id, quirks.ids),
-            "name": fit_name(name),
+            "name": ids::fit_name(name),
             "input": input(args),
         })),
         Piece::Thinking { .. } | Piece::Image { .. } | Piece::Result { .. } => None,
@@ -323,16 +321,7 @@ fn tool(tool: &ToolSpec) -> Value {
     if let Value::Object(fields) = &mut schema {
         fields.entry("type").or_insert_with(|| "object".into());
     }
-    json!({"name": fit_name(&tool.name), "description": tool.about, "input_schema": schema})
-}
-
-/// A name that the API takes. Only a name that a model made up is none.
-fn fit_name(name: &str) -> String {
-    let fit = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' };
-    match name.chars().take(NAME).map(fit).collect::<String>() {
-        empty if empty.is_empty() => "unnamed".to_owned(),
-        name => name,
-    }
+    json!({"name": ids::fit_name(&tool.name), "description": tool.about, "input_schema": schema})
 }
 
 /// Marks up to where the prompt is to be cached: four places at most. The one before the last is

@@ -200,6 +200,7 @@ impl<'a> Input<'a> {
     fn call(&mut self, id: &'a str, name: &str, args: &str) {
         let spec = self.prompt.tools.iter().find(|spec| spec.name == name);
         let call_id = ids::fit(id, self.quirks.ids);
+        let name = ids::fit_name(name);
         let item = match spec.and_then(|spec| free(spec, self.quirks)) {
             Some(free) => {
                 self.free.insert(id);

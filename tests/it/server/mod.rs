@@ -1,7 +1,11 @@
 //! A scripted model server on loopback: it answers each request with the next reply of its script.
 //!
 //! It runs on a thread of its own, so that tests of the library and of the real binary use it
-//! alike. Frames are named as in the recipes for faults: [`txt`], [`call`], [`end`], [`done`].
+//! alike. Frames are named as in the recipes for faults: [`txt`], [`call`], [`end`], [`done`]. One
+//! script serves all wires: what a frame looks like depends on the path that is asked.
+//!
+//! It is as strict as the real services: a request that those would refuse gets a 400 with the rule's
+//! words, and fails the test when the server is dropped, whatever the test is about.
 //!
 //! ```ignore
 //! let server = Server::start(vec![sse([txt("hi"), end("stop"), done()])]);
@@ -10,44 +14,29 @@
 //! ```
 #![allow(dead_code)] // each test module uses another part
 
+mod chat;
+mod frame;
+mod messages;
+mod responses;
+mod strict;
+mod strict_messages;
+mod strict_responses;
+mod tests;
+mod view;
+
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde_json::Value;
+use tack::model::WireKind;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 
-/// A piece of a reply's body, or something that happens between two pieces.
-#[derive(Clone, Debug)]
-pub enum Frame {
-    Bytes(Vec<u8>),
-    Pause(Duration),
-    /// Says nothing more and keeps the connection open until the client closes it.
-    Hang,
-    /// Breaks the connection in the middle of the body.
-    Cut,
-}
-
-#[derive(Clone, Debug)]
-pub struct Reply {
-    status: u16,
-    headers: Vec<(String, String)>,
-    body: Vec<Frame>,
-    /// Bytes per write; 0: a frame at a time.
-    flush: usize,
-    manner: Manner,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Manner {
-    Answers,
-    /// Keeps the connection open and never says a word.
-    Silent,
-    /// Closes the connection without an answer.
-    HangsUp,
-}
+use frame::Manner;
+pub use frame::*;
 
 /// A request as it arrived.
 #[derive(Clone, Debug)]
@@ -69,115 +58,31 @@ impl Request {
         self.headers.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str())
     }
 
+    /// The API that was asked, by the path.
+    pub fn wire(&self) -> WireKind {
+        let path = self.path.split('?').next().unwrap_or_default();
+        if path.ends_with("/responses") {
+            WireKind::Responses
+        } else if path.ends_with("/messages") {
+            WireKind::Messages
+        } else {
+            WireKind::Chat
+        }
+    }
+
+    /// The body as the chat API would have it: `messages` and `tools`, for assertions on any wire.
+    pub fn chat(&self) -> Value {
+        view::chat(self.wire(), &self.body)
+    }
+
+    /// The messages of [`Self::chat`], as text.
+    pub fn said(&self) -> String {
+        self.chat()["messages"].to_string()
+    }
+
     /// Whether an image is anywhere in the messages.
     pub fn has_image(&self) -> bool {
-        self.body["messages"].to_string().contains("\"image_url\"")
-    }
-}
-
-// Frames.
-
-fn chunk(choices: &Value) -> Frame {
-    event(
-        &json!({"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": choices}),
-    )
-}
-
-/// One event with this JSON as data.
-pub fn event(data: &Value) -> Frame {
-    raw(format!("data: {data}\n\n"))
-}
-
-/// A chunk with this delta.
-pub fn delta(delta: &Value) -> Frame {
-    chunk(&json!([{"index": 0, "delta": delta, "finish_reason": null}]))
-}
-
-pub fn txt(text: &str) -> Frame {
-    delta(&json!({"content": text}))
-}
-
-pub fn call(index: u32, id: &str, name: &str, args: &str) -> Frame {
-    let function = json!({"name": name, "arguments": args});
-    delta(&json!({"tool_calls": [{"index": index, "id": id, "type": "function", "function": function}]}))
-}
-
-pub fn end(reason: &str) -> Frame {
-    chunk(&json!([{"index": 0, "delta": {}, "finish_reason": reason}]))
-}
-
-pub fn usage(input: u64, output: u64) -> Frame {
-    event(&json!({"choices": [], "usage": {
-        "prompt_tokens": input, "completion_tokens": output, "total_tokens": input + output}}))
-}
-
-pub fn done() -> Frame {
-    raw("data: [DONE]\n\n")
-}
-
-/// These bytes as they are.
-pub fn raw(bytes: impl AsRef<[u8]>) -> Frame {
-    Frame::Bytes(bytes.as_ref().to_vec())
-}
-
-// Replies.
-
-/// An event stream. The connection is closed after the last frame.
-pub fn sse(frames: impl IntoIterator<Item = Frame>) -> Reply {
-    Reply {
-        status: 200,
-        headers: vec![("content-type".into(), "text/event-stream".into())],
-        body: frames.into_iter().collect(),
-        flush: 0,
-        manner: Manner::Answers,
-    }
-}
-
-/// A whole turn that says `text`.
-pub fn says(text: &str) -> Reply {
-    sse([txt(text), end("stop"), done()])
-}
-
-/// A whole turn with one call.
-pub fn calls(id: &str, name: &str, args: &Value) -> Reply {
-    sse([call(0, id, name, &args.to_string()), end("tool_calls"), done()])
-}
-
-pub fn json_body(status: u16, body: &Value) -> Reply {
-    text_body(status, "application/json", &body.to_string())
-}
-
-/// An error in the shape most servers use.
-pub fn error(status: u16, message: &str) -> Reply {
-    json_body(status, &json!({"error": {"message": message, "type": "error", "code": null}}))
-}
-
-pub fn text_body(status: u16, mime: &str, text: &str) -> Reply {
-    let headers =
-        vec![("content-type".into(), mime.into()), ("content-length".into(), text.len().to_string())];
-    Reply { status, headers, body: vec![raw(text)], flush: 0, manner: Manner::Answers }
-}
-
-/// Takes the request and never answers.
-pub fn silent() -> Reply {
-    Reply { manner: Manner::Silent, ..sse([]) }
-}
-
-/// Takes the request and closes the connection.
-pub fn hangs_up() -> Reply {
-    Reply { manner: Manner::HangsUp, ..sse([]) }
-}
-
-impl Reply {
-    pub fn header(mut self, name: &str, value: &str) -> Self {
-        self.headers.push((name.into(), value.into()));
-        self
-    }
-
-    /// Sends the body `bytes` at a time, each in a write of its own.
-    pub fn flush(mut self, bytes: usize) -> Self {
-        self.flush = bytes;
-        self
+        self.said().contains("{\"url\":\"data:image/")
     }
 }
 
@@ -185,11 +90,34 @@ impl Reply {
 
 type Hook = dyn Fn(&Request) -> Option<Reply> + Send + Sync;
 
+/// How this server marks reasoning as its own: with its address, the wire and a hash of the text.
+#[derive(Clone, Debug)]
+pub struct Seal(String);
+
+impl Seal {
+    pub fn make(&self, wire: WireKind, text: &str) -> String {
+        let mut hash = DefaultHasher::new();
+        (self.prefix(wire), text).hash(&mut hash);
+        format!("{}{:016x}", self.prefix(wire), hash.finish())
+    }
+
+    pub fn is_own(&self, wire: WireKind, sealed: &str) -> bool {
+        sealed.strip_prefix(&self.prefix(wire)).is_some_and(|hash| hash.len() == 16)
+    }
+
+    fn prefix(&self, wire: WireKind) -> String {
+        format!("sealed-{}-{}-", wire.name(), self.0)
+    }
+}
+
 struct Shared {
     script: Mutex<std::vec::IntoIter<Reply>>,
     requests: Mutex<Vec<Request>>,
     changed: Condvar,
     hook: Box<Hook>,
+    seal: Seal,
+    /// What a real service would have refused.
+    broken: Mutex<Vec<String>>,
 }
 
 /// Stops when it is dropped.
@@ -211,14 +139,17 @@ impl Server {
         script: Vec<Reply>,
         hook: impl Fn(&Request) -> Option<Reply> + Send + Sync + 'static,
     ) -> Self {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port on loopback");
+        let address = listener.local_addr().expect("a bound address");
         let shared = Arc::new(Shared {
             script: Mutex::new(script.into_iter()),
             requests: Mutex::default(),
             changed: Condvar::new(),
             hook: Box::new(hook),
+            seal: Seal(address.port().to_string()),
+            broken: Mutex::default(),
         });
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port on loopback");
-        let url = format!("http://{}/v1", listener.local_addr().expect("a bound address"));
+        let url = format!("http://{address}/v1");
         let (stop, stopped) = oneshot::channel();
         let inner = shared.clone();
         let thread = std::thread::spawn(move || serve(listener, &inner, stopped));
@@ -251,6 +182,8 @@ impl Drop for Server {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
+        let broken = std::mem::take(&mut *self.shared.broken.lock().unwrap());
+        assert!(broken.is_empty() || std::thread::panicking(), "a real service refuses this: {broken:#?}");
     }
 }
 
@@ -276,6 +209,7 @@ async fn connection(mut stream: TcpStream, shared: &Shared) {
     let _ = stream.set_nodelay(true);
     let Some(request) = read_request(&mut stream).await else { return };
     let reply = pick(&request, shared);
+    let body = frame::render(&reply, &request, &shared.seal);
     let number = {
         let mut requests = shared.requests.lock().unwrap();
         requests.push(request);
@@ -290,7 +224,7 @@ async fn connection(mut stream: TcpStream, shared: &Shared) {
     };
     let closed_early = tokio::select! {
         biased;
-        sent = write_reply(&mut writer, &reply) => sent.is_err(),
+        sent = write_reply(&mut writer, &reply, &body) => sent.is_err(),
         () = gone => true,
     };
     shared.requests.lock().unwrap()[number].closed_early = closed_early;
@@ -301,6 +235,12 @@ async fn connection(mut stream: TcpStream, shared: &Shared) {
 }
 
 fn pick(request: &Request, shared: &Shared) -> Reply {
+    if request.method == "POST"
+        && let Err(rule) = strict::check(request.wire(), &request.body, &shared.seal)
+    {
+        shared.broken.lock().unwrap().push(format!("{} {rule}", request.wire().name()));
+        return error(400, &rule);
+    }
     if let Some(reply) = (shared.hook)(request) {
         return reply;
     }
@@ -340,13 +280,17 @@ async fn read_request(stream: &mut TcpStream) -> Option<Request> {
     Some(Request { method, path, headers, body, at: Instant::now(), closed_early: false })
 }
 
-async fn write_reply(out: &mut (impl AsyncWriteExt + Unpin), reply: &Reply) -> std::io::Result<()> {
+async fn write_reply(
+    out: &mut (impl AsyncWriteExt + Unpin),
+    reply: &Reply,
+    body: &[Frame],
+) -> std::io::Result<()> {
     match reply.manner {
         Manner::Answers => {}
         Manner::Silent => std::future::pending().await,
         Manner::HangsUp => return Ok(()),
     }
-    let cut = reply.body.iter().any(|f| matches!(f, Frame::Cut));
+    let cut = body.iter().any(|f| matches!(f, Frame::Cut));
     let mut head = format!("HTTP/1.1 {} Scripted\r\nconnection: close\r\n", reply.status);
     for (name, value) in &reply.headers {
         head += &format!("{name}: {value}\r\n");
@@ -357,7 +301,7 @@ async fn write_reply(out: &mut (impl AsyncWriteExt + Unpin), reply: &Reply) -> s
     }
     head += "\r\n";
     out.write_all(head.as_bytes()).await?;
-    for frame in &reply.body {
+    for frame in body {
         match frame {
             Frame::Bytes(bytes) if reply.flush > 0 => {
                 for piece in bytes.chunks(reply.flush) {
@@ -367,6 +311,7 @@ async fn write_reply(out: &mut (impl AsyncWriteExt + Unpin), reply: &Reply) -> s
                 }
             }
             Frame::Bytes(bytes) => out.write_all(bytes).await?,
+            Frame::Say(_) => unreachable!("everything said was put into bytes"),
             Frame::Pause(time) => tokio::time::sleep(*time).await,
             Frame::Hang => std::future::pending().await,
             Frame::Cut => return Ok(()),
@@ -375,7 +320,7 @@ async fn write_reply(out: &mut (impl AsyncWriteExt + Unpin), reply: &Reply) -> s
     Ok(())
 }
 
-/// Says what is wrong with the history in a request body: each call of an assistant message needs
+/// Says what is wrong with the history in a chat body, or in [`Request::chat`]: each call of an assistant message needs
 /// exactly one tool message right after it, and ids are unique.
 pub fn valid_history(body: &Value) -> Result<(), String> {
     let empty = Vec::new();
@@ -403,17 +348,4 @@ pub fn valid_history(body: &Value) -> Result<(), String> {
         }
     }
     open.first().map_or(Ok(()), |id| Err(format!("call {id:?} has no result at the end")))
-}
-
-#[test]
-fn history_check_sees_missing_double_and_stray_results() {
-    let assistant = json!({"role": "assistant", "tool_calls": [{"id": "a"}, {"id": "b"}]});
-    let result = |id: &str| json!({"role": "tool", "tool_call_id": id, "content": ""});
-    let check = |messages: Vec<Value>| valid_history(&json!({"messages": messages})).is_ok();
-    assert!(check(vec![assistant.clone(), result("b"), result("a")]));
-    assert!(!check(vec![assistant.clone(), result("a")]));
-    assert!(!check(vec![assistant.clone(), result("a"), result("a"), result("b")]));
-    assert!(!check(vec![assistant.clone(), result("a"), json!({"role": "user"}), result("b")]));
-    assert!(!check(vec![assistant.clone(), result("a"), result("b"), assistant]));
-    assert!(!check(vec![result("a")]));
 }
