@@ -9,7 +9,7 @@ use super::args::SessionFlags;
 use super::error::CliError;
 use super::setup;
 use crate::harness::{self, Library, Listing};
-use crate::model::Model;
+use crate::model::{Model, WireKind};
 use crate::wire;
 use crate::wire::provider::Quirks;
 
@@ -76,9 +76,8 @@ fn origin(one: &Listing) -> String {
 
 fn show(library: &Library, id: &str, as_json: bool) -> Result<i32, CliError> {
     let broken = |error: harness::LoadError| CliError::usage(error.to_string());
-    let wires = library.get(id).map_err(broken)?.wires().to_vec();
-    let wire = wires.into_iter().find_map(|kind| wire::of(kind).ok());
-    let wire = wire.ok_or_else(|| CliError::usage(format!("{id} allows no wire that tack speaks")))?;
+    let first = library.get(id).map_err(broken)?.wires().first().copied();
+    let wire = wire::of(first.unwrap_or(WireKind::Chat));
     let model = Model { wire: wire.kind(), ..harness::sample_model() };
     let sample = library.sample(id, &model).map_err(broken)?;
     let body = wire.encode(&sample.prompt, &model, &Quirks::default());

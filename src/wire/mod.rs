@@ -42,11 +42,11 @@ pub trait Wire: Send + Sync {
 }
 
 /// The code of one wire.
-pub fn of(kind: WireKind) -> Result<&'static dyn Wire, Failure> {
+pub fn of(kind: WireKind) -> &'static dyn Wire {
     match kind {
-        WireKind::Chat => Ok(&chat::Chat),
-        WireKind::Responses => Ok(&responses::Responses),
-        WireKind::Messages => Ok(&messages::Messages),
+        WireKind::Chat => &chat::Chat,
+        WireKind::Responses => &responses::Responses,
+        WireKind::Messages => &messages::Messages,
     }
 }
 

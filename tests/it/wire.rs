@@ -34,12 +34,12 @@ fn stream<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<Answer, Brok
         parser.feed(piece, &mut events).unwrap();
     }
     parser.finish(&mut events);
-    let mut decoder = wire::of(WireKind::Chat).unwrap().decoder();
+    let mut decoder = wire::of(WireKind::Chat).decoder();
     fold(events.iter().flat_map(|event| decoder.event(&event.name, &event.data)))
 }
 
 fn body(body: &Value) -> Result<Answer, Broken> {
-    fold(wire::of(WireKind::Chat).unwrap().decoder().body(body))
+    fold(wire::of(WireKind::Chat).decoder().body(body))
 }
 
 fn fold(deltas: impl IntoIterator<Item = Delta>) -> Result<Answer, Broken> {
@@ -141,7 +141,7 @@ proptest! {
     /// Whatever a server sends, reading it does not panic.
     #[test]
     fn no_event_panics(data in "[\\[\\]{}\":,a-z0-9 ]{0,60}", bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        let mut decoder = wire::of(WireKind::Chat).unwrap().decoder();
+        let mut decoder = wire::of(WireKind::Chat).decoder();
         decoder.event("", &data);
         for field in ["choices", "usage", "error"] {
             decoder.event("error", &format!("{{\"{field}\":{data}}}"));
@@ -302,7 +302,7 @@ fn reasoning_and_calls_survive_the_way_there_and_back() {
         AnswerPart::Call { id, name, args } => Piece::Call { id: id.unwrap(), name, args },
     });
     let messages = vec![Message { role: Role::Assistant, pieces: pieces.collect() }];
-    let chat = wire::of(WireKind::Chat).unwrap();
+    let chat = wire::of(WireKind::Chat);
     let model = super::wire_encode::model();
     let body = chat.encode(&Prompt { messages, ..Prompt::default() }, &model, &Quirks::default());
     let function = json!({"name": "read", "arguments": "{\"path\":\"a.txt\"}"});

@@ -23,7 +23,7 @@ pub fn model() -> Model {
 }
 
 fn encode(prompt: &Prompt) -> Value {
-    of(WireKind::Chat).unwrap().encode(prompt, &model(), &Quirks::default())
+    of(WireKind::Chat).encode(prompt, &model(), &Quirks::default())
 }
 
 fn message(role: Role, pieces: Vec<Piece>) -> Message {
@@ -158,7 +158,7 @@ fn arguments_are_sent_as_written_unless_they_are_no_json() {
 fn the_body_of_the_manifest_lies_over_and_quirks_rename() {
     let body = |prompt: &Prompt, quirks: &Quirks, effort: Option<&str>| {
         let model = Model { effort: effort.map(str::to_owned), ..model() };
-        let mut body = of(WireKind::Chat).unwrap().encode(prompt, &model, quirks);
+        let mut body = of(WireKind::Chat).encode(prompt, &model, quirks);
         body.as_object_mut().unwrap().shift_remove("messages");
         body.to_string()
     };
@@ -187,7 +187,7 @@ fn without_a_developer_role_it_is_the_system() {
     let quirks = Quirks { no_developer_role: true, ..Quirks::default() };
     let mut prompt = session();
     prompt.style.system_role = Role::Developer;
-    let body = of(WireKind::Chat).unwrap().encode(&prompt, &model(), &quirks);
+    let body = of(WireKind::Chat).encode(&prompt, &model(), &quirks);
     let roles: Vec<&str> =
         body["messages"].as_array().unwrap().iter().map(|m| m["role"].as_str().unwrap()).collect();
     assert!(!roles.contains(&"developer"));

@@ -31,7 +31,7 @@ fn replies(ending: &str) -> Vec<String> {
 }
 
 fn decoder() -> Box<dyn Decoder> {
-    wire::of(WireKind::Messages).unwrap().decoder()
+    wire::of(WireKind::Messages).decoder()
 }
 
 fn parse<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Event> {

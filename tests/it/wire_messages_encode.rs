@@ -15,7 +15,7 @@ fn model(thinking: Thinking, effort: Option<&str>) -> Model {
 }
 
 fn encode(prompt: &Prompt, model: &Model, quirks: &Quirks) -> Value {
-    let body = of(WireKind::Messages).unwrap().encode(prompt, model, quirks);
+    let body = of(WireKind::Messages).encode(prompt, model, quirks);
     check(&body).unwrap_or_else(|fault| panic!("{fault}: {body:#}"));
     body
 }
@@ -494,7 +494,7 @@ proptest! {
             prompt.style.result = Form::Parts;
         }
         let quirks = Quirks { no_result_images: apart, ..Quirks::default() };
-        let body = of(WireKind::Messages).unwrap().encode(&prompt, &model(mode, effort), &quirks);
+        let body = of(WireKind::Messages).encode(&prompt, &model(mode, effort), &quirks);
         prop_assert_eq!(check(&body), Ok(()), "{:#}", body);
     }
 }

@@ -55,7 +55,7 @@ fn encode(prompt: &Prompt, name: &str, quirks: &Quirks) -> Value {
     model.name = name.into();
     model.effort = Some("high".into());
     model.thinking = quirks.thinking;
-    of(WireKind::Chat).unwrap().encode(prompt, &model, quirks)
+    of(WireKind::Chat).encode(prompt, &model, quirks)
 }
 
 /// Every hosted and local provider once, over chat: the whole request, one line a field.
@@ -92,7 +92,7 @@ fn thinking_is_asked_for_in_the_words_of_the_server() {
         for effort in [None, Some("none"), Some("low"), Some("high")] {
             let mut model = model();
             (model.thinking, model.effort) = (thinking, effort.map(str::to_owned));
-            let body = of(WireKind::Chat).unwrap().encode(&Prompt::default(), &model, &Quirks::default());
+            let body = of(WireKind::Chat).encode(&Prompt::default(), &model, &Quirks::default());
             let mut body = body.as_object().unwrap().clone();
             body.retain(|field, _| !matches!(field.as_str(), "model" | "messages" | "stream"));
             assert!(effort.is_some() || body.is_empty());
@@ -143,7 +143,7 @@ fn what_is_to_be_cached_is_marked_for_claude_behind_a_router() {
 }
 
 fn read(events: &[Value]) -> Vec<AnswerPart> {
-    let mut decoder = of(WireKind::Chat).unwrap().decoder();
+    let mut decoder = of(WireKind::Chat).decoder();
     let mut fold = Fold::default();
     for event in events {
         for delta in decoder.event("", &event.to_string()) {

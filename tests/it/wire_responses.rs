@@ -42,7 +42,7 @@ fn recorded(name: &str) -> Vec<Event> {
 }
 
 fn deltas(events: &[Event]) -> Vec<Delta> {
-    let mut decoder = wire::of(WireKind::Responses).unwrap().decoder();
+    let mut decoder = wire::of(WireKind::Responses).decoder();
     events.iter().flat_map(|event| decoder.event(&event.name, &event.data)).collect()
 }
 
@@ -63,7 +63,7 @@ fn answer(events: &[Event]) -> Result<Answer, Broken> {
 
 fn body(body: &Value) -> Result<Answer, Broken> {
     let mut fold = Fold::default();
-    for delta in wire::of(WireKind::Responses).unwrap().decoder().body(body) {
+    for delta in wire::of(WireKind::Responses).decoder().body(body) {
         fold.push(delta);
     }
     fold.finish()
@@ -272,7 +272,7 @@ proptest! {
         ]),
         field in prop::sample::select(vec!["delta", "item", "response", "error", "arguments", "output_index"]),
     ) {
-        let mut decoder = wire::of(WireKind::Responses).unwrap().decoder();
+        let mut decoder = wire::of(WireKind::Responses).decoder();
         decoder.event(kind, &data);
         decoder.event("", &format!("{{\"type\":\"{kind}\",\"{field}\":{data}}}"));
         decoder.event("", &format!("{{\"type\":\"{kind}\",\"{field}\":{{\"type\":\"function_call\",\"output\":{data}}}}}"));
@@ -348,7 +348,7 @@ fn a_body_that_is_no_answer_is_none() {
 fn garbage_and_other_dialects_are_no_empty_success() {
     for data in ["<html>", "{\"a", "{}", "{\"choices\":[{\"delta\":{\"content\":\"hi\"}}]}", "[]", "null"] {
         let event = Event { name: String::new(), data: data.into() };
-        let mut decoder = wire::of(WireKind::Responses).unwrap().decoder();
+        let mut decoder = wire::of(WireKind::Responses).decoder();
         assert_eq!(decoder.event(&event.name, &event.data), [], "{data}");
         assert_eq!(decoder.skipped(), 1, "{data}");
         assert!(answer(&[event]).is_err(), "{data}");
@@ -413,7 +413,7 @@ fn reasoning_and_calls_survive_the_way_there_and_back() {
         });
         let messages = vec![Message { role: Role::Assistant, pieces: pieces.collect() }];
         let prompt = Prompt { messages, ..Prompt::default() };
-        let wire = wire::of(WireKind::Responses).unwrap();
+        let wire = wire::of(WireKind::Responses);
         wire.encode(&prompt, &super::wire_encode::model(), quirks)["input"].clone()
     };
     let plain = Quirks::default();

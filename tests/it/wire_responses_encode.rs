@@ -7,7 +7,7 @@ use tack::wire::prompt::{Form, Free, Grammar, Message, Piece, Prompt, Role, Styl
 use tack::wire::provider::Quirks;
 
 fn encode_with(prompt: &Prompt, model: &Model, quirks: &Quirks) -> Value {
-    of(WireKind::Responses).unwrap().encode(prompt, model, quirks)
+    of(WireKind::Responses).encode(prompt, model, quirks)
 }
 
 fn encode(prompt: &Prompt, quirks: &Quirks) -> Value {

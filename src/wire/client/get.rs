@@ -36,7 +36,7 @@ impl Page {
 impl HttpClient {
     /// The page at `url`, with this provider's headers, proxies and certificates.
     pub async fn get(&self, url: &Url, limits: Limits) -> Result<Page, Failure> {
-        let wire = of(self.provider.wire)?;
+        let wire = of(self.provider.wire);
         let (provider, headers) = &self.keyed(wire, Wanted::Any).await?;
         let at = Place { provider, model: "", url };
         let fetch = async {

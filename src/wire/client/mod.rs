@@ -93,7 +93,7 @@ impl HttpClient {
 
     /// One request, with another key once where the first is refused and a command gives keys.
     async fn answer(&self, model: &Model, prompt: &Prompt, hear: Hear<'_>) -> Result<Answer, Failure> {
-        let wire = super::of(model.wire)?;
+        let wire = super::of(model.wire);
         let url = self.provider.url(wire.path())?;
         let body: Bytes = wire.encode(prompt, model, &self.provider.quirks).to_string().into();
         let mut wanted = Wanted::Any;
