@@ -60,6 +60,7 @@ mod wire_client;
 mod wire_encode;
 mod wire_messages;
 mod wire_messages_encode;
+mod wire_providers;
 mod wire_proxy;
 mod wire_quirks;
 mod wire_responses;

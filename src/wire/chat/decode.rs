@@ -277,7 +277,11 @@ impl Reader {
                 })
             }
             (Some(id), None) => last(&|c| c.id.as_ref() == Some(id)),
-            (None, Some(index)) => last(&|c| c.index == Some(index)),
+            // Some number only what comes after the opening (Moonshot): by the order of the calls.
+            (None, Some(index)) => last(&|c| c.index == Some(index)).or_else(|| {
+                let slot = usize::try_from(index).ok()?;
+                self.calls.get(slot).filter(|call| call.index.is_none()).map(|_| slot)
+            }),
             (None, None) if piece.later && !piece.name.is_empty() => None,
             (None, None) => self.current,
         }?;
@@ -312,12 +316,12 @@ fn whole(args: &str) -> bool {
 
 fn stop(reason: String) -> Delta {
     Delta::Stop(match reason.as_str() {
-        "stop" | "eos" | "end_turn" => Stop::Done,
+        "stop" | "eos" | "end_turn" | "end" => Stop::Done,
         "tool_calls" | "function_call" => Stop::Calls,
-        "length" | "max_tokens" => Stop::Length,
-        "content_filter" => Stop::Refused,
-        // OpenRouter: the server behind it failed in the middle of the reply.
-        "error" => {
+        "length" | "max_tokens" | "model_length" | "model_context_window_exceeded" => Stop::Length,
+        "content_filter" | "sensitive" => Stop::Refused,
+        // The server failed in the middle of the reply: OpenRouter and Mistral, Z.AI, DeepSeek.
+        "error" | "network_error" | "insufficient_system_resource" => {
             let message = "the server ended the reply with an error".to_owned();
             return Delta::Error { message, kind: Some("server_error".into()) };
         }

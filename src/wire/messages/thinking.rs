@@ -30,12 +30,16 @@ pub(super) fn ask(mode: Thinking, effort: &str, body: &mut Map<String, Value>) {
         Thinking::Budget | Thinking::Toggle if on => {
             body.insert("thinking".into(), json!({"type": "enabled", "budget_tokens": budget(effort)}));
         }
+        Thinking::Switch if on => {
+            body.insert("thinking".into(), json!({"type": "enabled", "budget_tokens": budget(effort)}));
+            word(effort, body);
+        }
         Thinking::Adaptive if on => {
             // Without it, newer models keep their reasoning to themselves.
             body.insert("thinking".into(), json!({"type": "adaptive", "display": "summarized"}));
             word(effort, body);
         }
-        Thinking::Budget | Thinking::Toggle | Thinking::Adaptive => disable(body),
+        Thinking::Budget | Thinking::Toggle | Thinking::Switch | Thinking::Adaptive => disable(body),
         Thinking::Flag => {
             body.insert("enable_thinking".into(), on.into());
         }
