@@ -434,7 +434,7 @@ mod tests {
     #[test]
     fn a_provider_goes_over_to_another_wire_and_back() {
         let usual = builtin("deepseek").unwrap();
-        assert_eq!(usual.wires(), [WireKind::Chat, WireKind::Messages]);
+        assert_eq!(usual.wires(), [WireKind::Chat, WireKind::Responses, WireKind::Messages]);
         let other = usual.over(WireKind::Messages).unwrap();
         assert_eq!(
             other.url("/messages").unwrap().as_str(),
@@ -446,7 +446,7 @@ mod tests {
             (back.base_url, back.quirks, back.wire),
             (usual.base_url.clone(), usual.quirks.clone(), usual.wire)
         );
-        assert!(usual.over(WireKind::Responses).is_none());
+        assert!(builtin("mistral").unwrap().over(WireKind::Responses).is_none());
         assert_eq!(builtin("openai").unwrap().wires(), [WireKind::Responses, WireKind::Chat]);
     }
 

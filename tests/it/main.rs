@@ -65,4 +65,5 @@ mod wire_proxy;
 mod wire_quirks;
 mod wire_responses;
 mod wire_responses_encode;
+mod wire_rules;
 mod wire_tls;

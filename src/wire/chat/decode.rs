@@ -341,16 +341,17 @@ fn usage(raw: Raw) -> Option<Usage> {
     let reasoning = first(&["/completion_tokens_details/reasoning_tokens", "/reasoning_tokens"]);
     // xAI counts reasoning beside the output; the total tells.
     let apart = reasoning > 0 && count("/total_tokens") == Some(input + output + reasoning);
+    let cached =
+        first(&["/prompt_tokens_details/cached_tokens", "/prompt_cache_hit_tokens", "/cached_tokens"]);
+    // Google tells of it in the total alone.
+    let untold = count("/total_tokens").unwrap_or(0).saturating_sub(input + output);
+    let untold = if reasoning == 0 && untold != cached { untold } else { 0 };
     Some(Usage {
         input,
-        cached: first(&[
-            "/prompt_tokens_details/cached_tokens",
-            "/prompt_cache_hit_tokens",
-            "/cached_tokens",
-        ]),
+        cached,
         cache_write: first(&["/prompt_tokens_details/cache_write_tokens"]),
-        output: if apart { output + reasoning } else { output },
-        reasoning,
+        output: if apart { output + reasoning } else { output + untold },
+        reasoning: reasoning + untold,
     })
 }
 
