@@ -63,6 +63,7 @@ mod wire_messages_encode;
 mod wire_providers;
 mod wire_proxy;
 mod wire_quirks;
+mod wire_refused;
 mod wire_responses;
 mod wire_responses_encode;
 mod wire_rules;

@@ -95,8 +95,14 @@ const TOOLS: &[&str] = &[
 ];
 
 /// Names of the field that an answer's form is asked for with.
-const SCHEMA: &[&str] =
-    &["response_format", "json_schema", "text.format", "output_config.format", "structured output"];
+const SCHEMA: &[&str] = &[
+    "response_format",
+    "json mode",
+    "json_schema",
+    "text.format",
+    "output_config.format",
+    "structured output",
+];
 
 /// Names of the field that reasoning goes back in: a server that complains of it refuses it,
 const THINKING: &[&str] =

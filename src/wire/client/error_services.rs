@@ -229,7 +229,7 @@ fn errors_of_each_service_are_what_they_mean() {
             "groq",
             400,
             r#"{"error":{"message":"json mode cannot be combined with tool/function calling","type":"invalid_request_error","param":"response_format"}}"#,
-            "failed",
+            "no schema",
         ),
         ("mistral", 401, r#"{"detail":"Unauthorized"}"#, "setup"),
         (
