@@ -96,13 +96,38 @@ pub struct Param {
     pub min: Option<i64>,
     pub max: Option<i64>,
     /// Smallest and largest value that has an effect; not told to the model.
-    pub clamp: Option<[u64; 2]>,
+    pub clamp: Option<Clamp>,
     /// Type of a list's elements.
     pub items: Option<Type>,
     /// For a list of objects: the element's parameters. For an object: its own.
     pub each: Ordered<Param>,
     /// What the elements' schema says of further keys.
     pub extra: Option<bool>,
+}
+
+/// A range, both ends in it: `[least, most]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "[u64; 2]")]
+pub struct Clamp {
+    least: u64,
+    most: u64,
+}
+
+impl TryFrom<[u64; 2]> for Clamp {
+    type Error = &'static str;
+
+    fn try_from([least, most]: [u64; 2]) -> Result<Self, Self::Error> {
+        if least > most {
+            return Err("`clamp` is [least, most], and the first is the larger one");
+        }
+        Ok(Self { least, most })
+    }
+}
+
+impl Clamp {
+    pub fn of(self, number: f64) -> f64 {
+        number.clamp(self.least as f64, self.most as f64)
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
