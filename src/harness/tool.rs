@@ -65,7 +65,7 @@ pub enum Needs {
 }
 
 /// What one value of the `pick` parameter does.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Variant {
     pub does: String,
@@ -78,7 +78,7 @@ pub struct Variant {
     pub with: Map<String, Value>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Param {
     #[serde(rename = "type")]
@@ -106,7 +106,7 @@ pub struct Param {
 }
 
 /// A range, both ends in it: `[least, most]`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "[u64; 2]")]
 pub struct Clamp {
     least: u64,
