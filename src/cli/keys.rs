@@ -71,6 +71,27 @@ impl Base {
         Ok(())
     }
 
+    fn key_missing(&self, provider: &Provider) -> CliError {
+        let (name, id) = (&provider.name, &provider.id);
+        let Some(variable) = &provider.env_key else {
+            return CliError::usage(format!("{name} wants a key, and none is configured"))
+                .hint(format!("store one: tack login {id}; or set env_key in [model_providers.{id}]"));
+        };
+        let state = match (self.env.get(variable), self.env.text(variable)) {
+            (None, _) => "not set",
+            (Some(_), None) => "not UTF-8",
+            (Some(_), Some(_)) => "blank",
+        };
+        // A bare name may have been meant for somebody else.
+        let bare = self.config.model.as_deref().is_some_and(|model| !model.contains('/'));
+        let other = match self.config.model_provider {
+            None if bare => "; or name another provider: -m PROVIDER/MODEL, such as -m ollama/MODEL",
+            None | Some(_) => "",
+        };
+        CliError::usage(format!("{name} wants a key, and {variable} is {state}"))
+            .hint(format!("export {variable}=… or store one: tack login {id}{other}"))
+    }
+
     /// Looks at variables and the list of stored keys; asks no keychain.
     pub(super) fn key_state(&self, provider: &Provider) -> Result<KeyState, CliError> {
         if provider.usable_key().is_some() {

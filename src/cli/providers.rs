@@ -9,6 +9,7 @@ use super::error::CliError;
 use super::setup;
 use crate::config;
 use crate::model::WireKind;
+use crate::wire::provider::shown;
 
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
@@ -31,7 +32,6 @@ pub(super) fn run(args: &Args, flags: &SessionFlags) -> Result<i32, CliError> {
         let state = base.key_state(&provider)?;
         let wires: Vec<&str> = provider.wires().into_iter().map(WireKind::name).collect();
         let (name, key) = (&provider.name, state.text(&provider));
-        // A query or a password in an address may be a key.
         let address = provider.url("").map(|url| shown(&url)).unwrap_or_default();
         if args.json {
             let line = json!({
@@ -45,10 +45,4 @@ pub(super) fn run(args: &Args, flags: &SessionFlags) -> Result<i32, CliError> {
         }
     }
     Ok(0)
-}
-
-/// An address without what may be secret in it.
-pub(super) fn shown(url: &reqwest::Url) -> String {
-    let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
-    format!("{}://{}{port}{}", url.scheme(), url.host_str().unwrap_or_default(), url.path())
 }

@@ -3,6 +3,7 @@
 //! The command is the user's own and runs with the user's rights. What it prints on standard output
 //! is a secret, so no message ever holds it.
 
+use std::borrow::Cow;
 use std::process::Stdio;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -38,8 +39,12 @@ pub(super) struct Keys {
 
 impl Keys {
     /// The provider with the key to send.
-    pub(super) async fn fill(&self, provider: &Provider, wanted: Wanted) -> Result<Provider, Failure> {
-        let Some(auth) = &provider.auth else { return Ok(provider.clone()) };
+    pub(super) async fn fill<'a>(
+        &self,
+        provider: &'a Provider,
+        wanted: Wanted,
+    ) -> Result<Cow<'a, Provider>, Failure> {
+        let Some(auth) = &provider.auth else { return Ok(Cow::Borrowed(provider)) };
         let kept = self.kept(auth).filter(|_| wanted == Wanted::Any);
         let key = match kept {
             Some(key) => key,
@@ -51,7 +56,7 @@ impl Keys {
             }
         };
         let key_from = Some(format!("the output of {}", auth.command));
-        Ok(Provider { key: Some(key), key_from, ..provider.clone() })
+        Ok(Cow::Owned(Provider { key: Some(key), key_from, ..provider.clone() }))
     }
 
     fn kept(&self, auth: &Auth) -> Option<Secret> {
