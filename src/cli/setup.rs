@@ -13,14 +13,14 @@ use super::error::CliError;
 use crate::agent::{Bounds, Holds, Setup, Stopper, scene};
 use crate::config::{self, Config, Dirs, Env, Inputs, Launcher, Override, Strictness};
 use crate::harness::{Harness, Library};
-use crate::model::{Class, Model, SessionId, Thinking, WireKind};
+use crate::model::{Body, Class, Item, Model, SessionId, Thinking, WireKind};
 use crate::sandbox::{EnvWish, Mode, Net, Policy, PolicyError, Scratch, Wish};
 use crate::store::{Session, Sessions};
 use crate::wire::Client;
 use crate::wire::catalog;
 use crate::wire::client::HttpClient;
 use crate::wire::local::Found;
-use crate::wire::provider::Provider;
+use crate::wire::provider::{self, Provider};
 use crate::wire::recorded::Recorded;
 
 /// A window of fewer surfaces than this is tight.
@@ -184,14 +184,20 @@ impl Base {
             (Some(_), None) => "not UTF-8",
             (Some(_), Some(_)) => "blank",
         };
-        // A bare name may have been meant for somebody else.
-        let bare = self.config.model.as_deref().is_some_and(|model| !model.contains('/'));
-        let other = match self.config.model_provider {
-            None if bare => "; or name another provider: -m PROVIDER/MODEL, such as -m ollama/MODEL",
-            None | Some(_) => "",
-        };
+        let other = self.other_provider(id).unwrap_or_default();
         CliError::usage(format!("{name} wants a key, and {variable} is {state}"))
             .hint(format!("export {variable}=… or store one: tack login {id}{other}"))
+    }
+
+    /// A hint for a bare name that may have been meant for somebody else than the usual provider.
+    fn other_provider(&self, usual: &str) -> Option<String> {
+        let model = self.config.model.as_deref().filter(|model| !model.contains('/'))?;
+        let has = |id: &str| catalog::models(id).any(|known| known == model);
+        if self.config.model_provider.is_some() || has(usual) {
+            return None;
+        }
+        let meant = provider::ids().into_iter().find(|id| has(id)).unwrap_or("ollama");
+        Some(format!("; or name another provider: -m PROVIDER/MODEL, such as -m {meant}/{model}"))
     }
 
     /// The harness asked for, or the one that suits the model.
@@ -344,6 +350,27 @@ impl Base {
         Ok((session, Some(loaded)))
     }
 
+    /// Where nothing names a model, an earlier session goes on with the one that spoke last in it.
+    fn go_on_as(&mut self, items: &[Item]) {
+        let last = items.iter().rev().find_map(|item| match &item.body {
+            Body::Assistant(reply) => Some(&reply.origin),
+            Body::User(_)
+            | Body::Result(_)
+            | Body::Note(_)
+            | Body::Scene(_)
+            | Body::Summary(_)
+            | Body::Mark(_) => None,
+        });
+        let Some(last) = last.filter(|last| last.provider != DEMO) else { return };
+        let elsewhere = self.config.model_provider.as_ref().is_some_and(|set| *set != last.provider);
+        if self.config.model.is_some() || elsewhere {
+            return;
+        }
+        self.config.model_provider = Some(last.provider.clone());
+        self.config.model = Some(last.model.clone());
+        self.config.harness.get_or_insert_with(|| last.harness.clone());
+    }
+
     /// Everything together.
     pub(super) fn ready(
         mut self,
@@ -352,6 +379,13 @@ impl Base {
         stopper: Stopper,
     ) -> Result<Ready, CliError> {
         self.use_local(flags)?;
+        let opened = match which {
+            Which::Id(_) | Which::Last => Some(self.session(which)?),
+            Which::New | Which::Ephemeral => None,
+        };
+        if let Some((_, Some(loaded))) = &opened {
+            self.go_on_as(&loaded.items);
+        }
         let (mut model, provider) = self.model()?;
         let harness = self.harness(&model)?;
         let provider = match provider {
@@ -378,7 +412,10 @@ impl Base {
         let tight = self.fit_window(&mut model, &*harness);
         model.prices = model.prices.or(model.local.then(Default::default));
         let (policy, notices, scratch) = self.policy(flags)?;
-        let (session, loaded) = self.session(which)?;
+        let (session, loaded) = match opened {
+            Some(opened) => opened,
+            None => self.session(which)?,
+        };
         let mut warnings = self.warnings.clone();
         warnings.extend(notices);
         warnings.extend(tight);

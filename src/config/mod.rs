@@ -58,6 +58,9 @@ impl ConfigError {
 pub struct Config {
     pub model: Option<String>,
     pub model_provider: Option<String>,
+    /// `model` was set above `model_provider`: a provider in its name was meant to replace that one.
+    #[serde(skip)]
+    pub model_is_later: bool,
     /// An id or `auto`; `auto` when absent.
     pub harness: Option<String>,
     pub model_reasoning_effort: Option<String>,
