@@ -350,7 +350,8 @@ impl Base {
         Ok((session, Some(loaded)))
     }
 
-    /// Where nothing names a model, an earlier session goes on with the one that spoke last in it.
+    /// An earlier session goes on with the model and the harness that it had, while they are there and
+    /// nothing names others for this run.
     fn go_on_as(&mut self, items: &[Item]) {
         let last = items.iter().rev().find_map(|item| match &item.body {
             Body::Assistant(reply) => Some(&reply.origin),
@@ -361,14 +362,17 @@ impl Base {
             | Body::Summary(_)
             | Body::Mark(_) => None,
         });
-        let Some(last) = last.filter(|last| last.provider != DEMO) else { return };
-        let elsewhere = self.config.model_provider.as_ref().is_some_and(|set| *set != last.provider);
-        if self.config.model.is_some() || elsewhere {
+        let known = config::known(&self.config);
+        let Some(last) = last.filter(|last| known.contains(&last.provider)) else { return };
+        if self.config.model_is_for_this_run || self.found.is_some() {
             return;
         }
         self.config.model_provider = Some(last.provider.clone());
         self.config.model = Some(last.model.clone());
-        self.config.harness.get_or_insert_with(|| last.harness.clone());
+        if !self.config.harness_is_for_this_run && self.library.get(&last.harness).is_ok() {
+            let usual = self.library.pick(&last.provider, &last.model) == last.harness;
+            self.config.harness = (!usual).then(|| last.harness.clone());
+        }
     }
 
     /// Everything together.

@@ -44,6 +44,9 @@ pub struct Loaded {
 const VARIABLES: [(&str, &str); 3] =
     [("TACK_MODEL", "model"), ("TACK_PROVIDER", "model_provider"), ("TACK_HARNESS", "harness")];
 
+/// Number of the first source that is about one run, after the two files.
+const PROFILE: usize = 2;
+
 /// What the vendors' own clients read. Below the files: whoever wrote one meant tack.
 const ADDRESSES: [(&str, &str); 2] =
     [("OPENAI_BASE_URL", "openai_base_url"), ("ANTHROPIC_BASE_URL", "model_providers.anthropic.base_url")];
@@ -57,7 +60,7 @@ pub fn load(inputs: Inputs) -> Result<Loaded, ConfigError> {
     }
     stack.source += 1;
     let project_trusted = project(&inputs, &mut stack)?;
-    stack.source += 1;
+    stack.source = PROFILE;
     if let Some(name) = inputs.profile.clone().or_else(|| stack.text("profile")) {
         let profile = stack.profile(&name)?;
         stack.lay(Layer { table: profile, warnings: Vec::new() });
@@ -77,6 +80,8 @@ pub fn load(inputs: Inputs) -> Result<Loaded, ConfigError> {
     let mut config = Config::deserialize(Value::Table(stack.table))
         .map_err(|e| ConfigError::new(format!("the configuration does not fit together: {}", e.message())))?;
     config.model_is_later = stack.model_from > stack.provider_from;
+    config.model_is_for_this_run = stack.model_from.max(stack.provider_from) >= PROFILE;
+    config.harness_is_for_this_run = stack.harness_from >= PROFILE;
     Ok(Loaded { config, warnings: stack.warnings, project_trusted })
 }
 
@@ -110,9 +115,10 @@ struct Stack {
     warnings: Vec<Warning>,
     /// Number of the source being laid: files, profile, variables, flags.
     source: usize,
-    /// The source of `model`, and that of `model_provider`.
+    /// The sources of `model`, `model_provider` and `harness`.
     model_from: usize,
     provider_from: usize,
+    harness_from: usize,
 }
 
 impl Stack {
@@ -122,6 +128,9 @@ impl Stack {
         }
         if layer.table.contains_key("model_provider") {
             self.provider_from = self.source;
+        }
+        if layer.table.contains_key("harness") {
+            self.harness_from = self.source;
         }
         merge(&mut self.table, layer.table, "");
         self.warnings.extend(layer.warnings);

@@ -41,8 +41,8 @@ fn a_provider_in_the_flag_wins_over_the_one_in_the_file() {
 }
 
 #[test]
-fn a_session_goes_on_with_the_model_it_had_where_nothing_names_one() {
-    let server = Server::start(vec![says("one"), says("two"), says("three")]);
+fn a_session_goes_on_with_the_model_it_had() {
+    let server = Server::start(vec![says("one"), says("two"), says("three"), says("four")]);
     let tack = Tack::bare();
     let own = format!("[model_providers.mine]\nbase_url = \"{}\"\n", server.url());
     tack.config(&own);
@@ -51,10 +51,12 @@ fn a_session_goes_on_with_the_model_it_had_where_nothing_names_one() {
     tack.run(["exec", "resume", &tack.session_id(), "on"]).code(0);
     tack.config(&format!("model = \"mine/other\"\n{own}"));
     tack.run(["exec", "resume", "--last", "on"]).code(0);
+    tack.run(["exec", "resume", "--last", "on", "-m", "mine/other"]).code(0);
     let models: Vec<_> = server.requests().iter().map(|request| request.chat()["model"].clone()).collect();
-    assert_eq!(models, ["coder", "coder", "other"]);
-    let [first, second, _] = &server.requests()[..] else { panic!("three requests") };
-    assert_eq!(first.chat()["tools"], second.chat()["tools"], "the harness it had, too");
+    assert_eq!(models, ["coder", "coder", "coder", "other"]);
+    let tools = |n: usize| server.requests()[n].chat()["tools"].clone();
+    assert_eq!((tools(1), tools(2)), (tools(0), tools(0)), "the harness it had, too");
+    assert_ne!(tools(3), tools(0));
 }
 
 #[test]
