@@ -40,7 +40,7 @@ pub struct Provider {
     /// A key is wanted: without one the request is not sent.
     pub needs_key: bool,
     pub headers: Vec<(String, Secret)>,
-    pub query: Vec<(String, String)>,
+    pub query: Vec<(String, Secret)>,
     /// Tries again before anything of the reply came.
     pub request_retries: u32,
     /// Tries again after a stream broke.
@@ -308,7 +308,8 @@ impl Provider {
         };
         url.set_path(&format!("{}{version}{path}", whole.unwrap_or(&base)));
         if !self.query.is_empty() {
-            url.query_pairs_mut().extend_pairs(&self.query);
+            let pairs = self.query.iter().map(|(name, secret)| (name, secret.reveal()));
+            url.query_pairs_mut().extend_pairs(pairs);
         }
         Ok(url)
     }
@@ -330,6 +331,12 @@ pub fn is_loopback(url: &Url) -> bool {
     named || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback() || ip.is_unspecified())
 }
 
+/// An address for people: without user, password and query, which may hold a key.
+pub fn shown(url: &Url) -> String {
+    let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+    format!("{}://{}{port}{}", url.scheme(), url.host_str().unwrap_or_default(), url.path())
+}
+
 fn parse(base_url: &str) -> Option<Url> {
     let text = base_url.trim();
     let url = match text.contains("://") {
@@ -343,7 +350,7 @@ fn parse(base_url: &str) -> Option<Url> {
     (matches!(url.scheme(), "http" | "https") && url.has_host()).then_some(url)
 }
 
-/// A key or a header that holds one. Shown nowhere.
+/// A key, or a header or parameter that may hold one. Shown nowhere.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
@@ -466,7 +473,7 @@ mod tests {
     #[test]
     fn queries_are_added() {
         let mut provider = Provider::new("x", "https://h.example/v1?a=1");
-        provider.query = vec![("b c".into(), "2&3".into())];
+        provider.query = vec![("b c".into(), Secret::new("2&3"))];
         assert_eq!(provider.url("/p").unwrap().query(), Some("a=1&b+c=2%263"));
     }
 

@@ -355,6 +355,18 @@ async fn a_command_that_still_runs_goes_on_as_a_job() {
 }
 
 #[tokio::test]
+async fn nobody_waits_longer_than_a_command_may_take() {
+    let mut bench = Bench::new();
+    bench.shell_timeout_most = 1;
+    let day = 24 * 3_600_000;
+    let started = bench.run(&yielding("exec sleep 30", day)).await;
+    assert_eq!(started.data["running"], true, "{}", started.text);
+    let asked = bench.run(&waiting("job1", day, None)).await;
+    assert_eq!(asked.data["running"], true, "{}", asked.text);
+    bench.toolbox.stop_all().await;
+}
+
+#[tokio::test]
 async fn ctrl_c_ends_a_command_that_goes_on() {
     let bench = Bench::new();
     let started = bench.run(&yielding("exec sleep 1000", 1)).await;
