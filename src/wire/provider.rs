@@ -27,6 +27,8 @@ pub struct Provider {
     pub others: Vec<Way>,
     /// The model where the user names none.
     pub default_model: Option<String>,
+    /// Its models are called after who made them: `maker/name`.
+    pub makers: bool,
     /// The variables its key may come from, in their order.
     pub env_keys: Vec<String>,
     /// The one of them that is set, else the first, for messages.
@@ -171,6 +173,8 @@ struct Entry {
     wire: Option<WireKind>,
     default_model: Option<String>,
     #[serde(default)]
+    makers: bool,
+    #[serde(default)]
     local: bool,
     start: Option<String>,
     #[serde(default)]
@@ -225,6 +229,7 @@ pub fn builtin(id: &str) -> Option<Provider> {
         wire: entry.wire.unwrap_or(plain.wire),
         others: entry.over.into_iter().map(way).collect(),
         default_model: entry.default_model,
+        makers: entry.makers,
         env_key: env_keys.first().cloned(),
         needs_key: !env_keys.is_empty(),
         env_keys,
@@ -274,6 +279,7 @@ impl Provider {
             wire: WireKind::Chat,
             others: Vec::new(),
             default_model: None,
+            makers: false,
             env_keys: Vec::new(),
             env_key: None,
             key: None,

@@ -239,8 +239,8 @@ pub fn from_connection(at: &Place, error: &reqwest::Error) -> Fault {
             None => "start the server".to_owned(),
         };
         let (name, id) = (&at.provider.name, &at.provider.id);
-        let message =
-            format!("nothing listens at {address}: {how}, or set the base_url of provider {id} ({name})");
+        let who = if name == id { id.clone() } else { format!("{id} ({name})") };
+        let message = format!("nothing listens at {address}: {how}, or set the base_url of provider {who}");
         // A server that is not there is not there half a second later either.
         return Fault::new(Failure::Setup(message), Cause::Final);
     }
