@@ -27,6 +27,8 @@ pub struct Provider {
     pub others: Vec<Way>,
     /// The model where the user names none.
     pub default_model: Option<String>,
+    /// Its models are called after who made them: `maker/name`.
+    pub makers: bool,
     /// The variables its key may come from, in their order.
     pub env_keys: Vec<String>,
     /// The one of them that is set, else the first, for messages.
@@ -39,7 +41,7 @@ pub struct Provider {
     /// A key is wanted: without one the request is not sent.
     pub needs_key: bool,
     pub headers: Vec<(String, Secret)>,
-    pub query: Vec<(String, String)>,
+    pub query: Vec<(String, Secret)>,
     /// Tries again before anything of the reply came.
     pub request_retries: u32,
     /// Tries again after a stream broke.
@@ -171,6 +173,8 @@ struct Entry {
     wire: Option<WireKind>,
     default_model: Option<String>,
     #[serde(default)]
+    makers: bool,
+    #[serde(default)]
     local: bool,
     start: Option<String>,
     #[serde(default)]
@@ -225,6 +229,7 @@ pub fn builtin(id: &str) -> Option<Provider> {
         wire: entry.wire.unwrap_or(plain.wire),
         others: entry.over.into_iter().map(way).collect(),
         default_model: entry.default_model,
+        makers: entry.makers,
         env_key: env_keys.first().cloned(),
         needs_key: !env_keys.is_empty(),
         env_keys,
@@ -274,6 +279,7 @@ impl Provider {
             wire: WireKind::Chat,
             others: Vec::new(),
             default_model: None,
+            makers: false,
             env_keys: Vec::new(),
             env_key: None,
             key: None,
@@ -338,7 +344,8 @@ impl Provider {
         };
         url.set_path(&format!("{}{version}{path}", whole.unwrap_or(&base)));
         if !self.query.is_empty() {
-            url.query_pairs_mut().extend_pairs(&self.query);
+            let pairs = self.query.iter().map(|(name, secret)| (name, secret.reveal()));
+            url.query_pairs_mut().extend_pairs(pairs);
         }
         Ok(url)
     }
@@ -360,6 +367,12 @@ pub fn is_loopback(url: &Url) -> bool {
     named || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback() || ip.is_unspecified())
 }
 
+/// An address for people: without user, password and query, which may hold a key.
+pub fn shown(url: &Url) -> String {
+    let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+    format!("{}://{}{port}{}", url.scheme(), url.host_str().unwrap_or_default(), url.path())
+}
+
 fn parse(base_url: &str) -> Option<Url> {
     let text = base_url.trim();
     let url = match text.contains("://") {
@@ -373,7 +386,7 @@ fn parse(base_url: &str) -> Option<Url> {
     (matches!(url.scheme(), "http" | "https") && url.has_host()).then_some(url)
 }
 
-/// A key or a header that holds one. Shown nowhere.
+/// A key, or a header or parameter that may hold one. Shown nowhere.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
@@ -496,7 +509,7 @@ mod tests {
     #[test]
     fn queries_are_added() {
         let mut provider = Provider::new("x", "https://h.example/v1?a=1");
-        provider.query = vec![("b c".into(), "2&3".into())];
+        provider.query = vec![("b c".into(), Secret::new("2&3"))];
         assert_eq!(provider.url("/p").unwrap().query(), Some("a=1&b+c=2%263"));
     }
 

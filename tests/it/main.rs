@@ -32,6 +32,7 @@ mod local;
 mod login;
 mod models;
 mod native;
+mod newcomer;
 #[cfg(target_os = "linux")]
 mod sandbox;
 #[cfg(target_os = "linux")]

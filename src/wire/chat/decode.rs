@@ -1,17 +1,16 @@
 //! Chat replies, streamed or whole, to deltas.
 //!
 //! Every field may be missing, null or of another type than documented; what cannot be understood
-//! is left out, and an event that is no JSON is counted. Values are read where they stand in the
-//! event's text, without a tree in between, for this runs once for each token.
+//! is left out, and an event that is no JSON is counted.
 
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::seal::Gathered;
 use super::think::Think;
 use crate::model::{Stop, Usage};
+use crate::wire::json::{Raw, count, is_whole, read, word};
 use crate::wire::{Decoder, Delta, fault};
 
 #[derive(Default)]
@@ -32,8 +31,6 @@ struct Call {
     name: String,
     args: String,
 }
-
-type Raw<'a> = Option<&'a RawValue>;
 
 #[derive(Default, Deserialize)]
 struct Chunk<'a> {
@@ -165,7 +162,7 @@ impl Reader {
         if let Some(said) = read::<Said>(choice.delta).or_else(|| read(choice.message)) {
             self.said(&said, out);
         }
-        if let Some(reason) = read::<String>(choice.finish_reason).filter(|r| !r.is_empty()) {
+        if let Some(reason) = word(choice.finish_reason) {
             self.think.finish(out);
             self.seal(out);
             self.stopped = true;
@@ -185,14 +182,14 @@ impl Reader {
 
     fn said(&mut self, said: &Said, out: &mut Vec<Delta>) {
         for (field, value) in [("reasoning_content", said.reasoning_content), ("reasoning", said.reasoning)] {
-            let Some(text) = read::<String>(value).filter(|t| !t.is_empty()) else { continue };
+            let Some(text) = word(value) else { continue };
             self.think.give_up(out);
             out.push(Delta::Thinking { text, field: Some(field.to_owned()), seal: None });
             break; // both names carry the same text where a server sends both
         }
         self.seals.details(read(said.reasoning_details).unwrap_or_default());
         self.content(said.content, out);
-        if let Some(text) = read::<String>(said.refusal).filter(|t| !t.is_empty()) {
+        if let Some(text) = word(said.refusal) {
             self.think.give_up(out);
             out.push(Delta::Refusal(text));
         }
@@ -200,7 +197,7 @@ impl Reader {
         for (place, raw) in pieces.into_iter().enumerate() {
             let Some(piece) = read::<CallPiece>(raw) else { continue };
             let function = read::<Function>(piece.function).unwrap_or_default();
-            let id = read::<String>(piece.id).filter(|id| !id.is_empty());
+            let id = word(piece.id);
             let (name, args) = function.parts();
             let extra = read::<Value>(piece.extra_content);
             let alone = extra.is_some() && name.is_empty() && args.is_empty();
@@ -288,7 +285,7 @@ impl Reader {
         // Servers that number every call 0, or none, open the next one by a name after whole arguments.
         let certain = piece.id.is_some() && piece.index.is_some();
         let named = !piece.name.is_empty() && !piece.args.is_empty();
-        let next = !certain && named && whole(&self.calls[slot].args);
+        let next = !certain && named && is_whole(&self.calls[slot].args);
         (!next).then_some(slot)
     }
 }
@@ -303,15 +300,6 @@ impl Function<'_> {
         };
         (read(self.name).unwrap_or_default(), args)
     }
-}
-
-/// The value, if it is there and of this type.
-fn read<'a, T: Deserialize<'a>>(raw: Raw<'a>) -> Option<T> {
-    serde_json::from_str(raw?.get()).ok()
-}
-
-fn whole(args: &str) -> bool {
-    serde_json::from_str::<IgnoredAny>(args).is_ok()
 }
 
 fn stop(reason: String) -> Delta {
@@ -353,9 +341,4 @@ fn usage(raw: Raw) -> Option<Usage> {
         output: if apart { output + reasoning } else { output + untold },
         reasoning: reasoning + untold,
     })
-}
-
-/// Some gateways write counts as floating-point numbers.
-fn count(value: &Value) -> Option<u64> {
-    value.as_u64().or_else(|| value.as_f64().filter(|n| *n >= 0.0).map(|n| n as u64))
 }

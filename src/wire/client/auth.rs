@@ -3,6 +3,7 @@
 //! The command is the user's own and runs with the user's rights. What it prints on standard output
 //! is a secret, so no message ever holds it.
 
+use std::borrow::Cow;
 use std::process::Stdio;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -16,6 +17,8 @@ use crate::wire::provider::{Auth, Provider, Secret};
 
 /// Most bytes of a key, and of what the command says about a failure.
 const MOST: u64 = 64 << 10;
+/// How long the output of a command that ended is waited for.
+const LAST: Duration = Duration::from_millis(200);
 /// Most characters of its last words.
 const WORDS: usize = 300;
 
@@ -36,8 +39,12 @@ pub(super) struct Keys {
 
 impl Keys {
     /// The provider with the key to send.
-    pub(super) async fn fill(&self, provider: &Provider, wanted: Wanted) -> Result<Provider, Failure> {
-        let Some(auth) = &provider.auth else { return Ok(provider.clone()) };
+    pub(super) async fn fill<'a>(
+        &self,
+        provider: &'a Provider,
+        wanted: Wanted,
+    ) -> Result<Cow<'a, Provider>, Failure> {
+        let Some(auth) = &provider.auth else { return Ok(Cow::Borrowed(provider)) };
         let kept = self.kept(auth).filter(|_| wanted == Wanted::Any);
         let key = match kept {
             Some(key) => key,
@@ -49,7 +56,7 @@ impl Keys {
             }
         };
         let key_from = Some(format!("the output of {}", auth.command));
-        Ok(Provider { key: Some(key), key_from, ..provider.clone() })
+        Ok(Cow::Owned(Provider { key: Some(key), key_from, ..provider.clone() }))
     }
 
     fn kept(&self, auth: &Auth) -> Option<Secret> {
@@ -76,18 +83,32 @@ async fn run(auth: &Auth, provider: &Provider) -> Result<Secret, Failure> {
     let child = command.kill_on_drop(true).spawn().map_err(|error| setup(error.to_string()))?;
     let mut group = Group(child);
     let (out, err) = (group.0.stdout.take(), group.0.stderr.take());
-    let ended = timeout(auth.timeout, async { tokio::join!(read(out), read(err), group.0.wait()) }).await;
-    let Ok((out, err, status)) = ended else {
+    let (mut said, mut words) = (Vec::new(), Vec::new());
+    let ended = timeout(auth.timeout, async {
+        let reading = async { tokio::join!(read(out, &mut said), read(err, &mut words)) };
+        tokio::pin!(reading);
+        tokio::select! {
+            biased;
+            _ = &mut reading => group.0.wait().await,
+            status = group.0.wait() => {
+                // What it left running may hold its output open for ever.
+                let _ = timeout(LAST, reading).await;
+                status
+            }
+        }
+    })
+    .await;
+    let Ok(status) = ended else {
         return Err(setup(format!("no key within {}", seconds(auth.timeout))));
     };
     let status = status.map_err(|error| setup(error.to_string()))?;
     if !status.success() {
-        return Err(setup(match last_line(&err) {
+        return Err(setup(match last_line(&words) {
             Some(words) => format!("{status}: {words}"),
             None => status.to_string(),
         }));
     }
-    match String::from_utf8(out) {
+    match String::from_utf8(said) {
         Ok(text) if text.trim().is_empty() => Err(setup("it printed nothing".into())),
         Ok(text) => Ok(Secret::new(text.trim())),
         Err(_) => Err(setup("its output is not UTF-8".into())),
@@ -108,13 +129,11 @@ impl Drop for Group {
     }
 }
 
-async fn read(from: Option<impl AsyncRead + Unpin>) -> Vec<u8> {
-    let mut bytes = Vec::new();
+async fn read(from: Option<impl AsyncRead + Unpin>, into: &mut Vec<u8>) {
     if let Some(from) = from {
         // What came before a failure is what there is.
-        let _ = from.take(MOST).read_to_end(&mut bytes).await;
+        let _ = from.take(MOST).read_to_end(into).await;
     }
-    bytes
 }
 
 fn last_line(bytes: &[u8]) -> Option<String> {

@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::retry::{self, Cause};
 use crate::wire::Failure;
 use crate::wire::fault::{self, Said};
-use crate::wire::provider::Provider;
+use crate::wire::provider::{Provider, shown};
 
 /// Most characters of a server's own words.
 const WORDS: usize = 500;
@@ -232,15 +232,15 @@ pub fn silent(at: &Place, limit: Duration) -> Fault {
 /// The connection failed before there was a reply.
 pub fn from_connection(at: &Place, error: &reqwest::Error) -> Fault {
     let why = at.clean(&chain(error));
-    let address = at.shown_url();
+    let address = shown(at.url);
     if refused(error) && at.provider.local {
         let how = match &at.provider.start {
             Some(start) => format!("start it with `{start}`"),
             None => "start the server".to_owned(),
         };
         let (name, id) = (&at.provider.name, &at.provider.id);
-        let message =
-            format!("nothing listens at {address}: {how}, or set the base_url of provider {id} ({name})");
+        let who = if name == id { id.clone() } else { format!("{id} ({name})") };
+        let message = format!("nothing listens at {address}: {how}, or set the base_url of provider {who}");
         // A server that is not there is not there half a second later either.
         return Fault::new(Failure::Setup(message), Cause::Final);
     }
@@ -357,15 +357,8 @@ impl Place<'_> {
         }
     }
 
-    /// Without user, password and query, which may hold a key.
-    fn shown_url(&self) -> String {
-        let url = self.url;
-        let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
-        format!("{}://{}{port}{}", url.scheme(), url.host_str().unwrap_or_default(), url.path())
-    }
-
     fn check_url(&self) -> String {
-        let (url, id) = (self.shown_url(), &self.provider.id);
+        let (url, id) = (shown(self.url), &self.provider.id);
         format!("tried {url}: check the base_url of provider {id}, which for most servers ends with /v1")
     }
 
@@ -389,9 +382,9 @@ impl Place<'_> {
     pub fn clean(&self, text: &str) -> String {
         let mut text = text.to_owned();
         let provider = self.provider;
-        let headers = provider.headers.iter().flat_map(|(_, value)| value.reveal().split(' '));
-        let secrets = provider.usable_key().into_iter().chain(headers);
-        for secret in secrets.chain(provider.query.iter().map(|(_, value)| value.as_str())) {
+        let given = provider.headers.iter().chain(&provider.query);
+        let given = given.flat_map(|(_, value)| value.reveal().split(' '));
+        for secret in provider.usable_key().into_iter().chain(given) {
             if secret.len() >= SECRET {
                 text = text.replace(secret, "[secret]");
             }

@@ -12,6 +12,7 @@ mod auth;
 mod refused;
 mod reply;
 
+use std::borrow::Cow;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -122,14 +123,14 @@ impl HttpClient {
         let url = self.provider.url(wire.path())?;
         let mut wanted = Wanted::Any;
         loop {
-            let (provider, headers) = &self.keyed(wire, wanted).await?;
+            let (provider, headers) = self.keyed(wire, wanted).await?;
+            let provider = &*provider;
             if provider.needs_key && provider.usable_key().is_none() {
                 let key = provider.env_key.as_deref().unwrap_or("its key");
                 let message = format!("{} (model {}) needs a key: set {key}", provider.name, model.name);
                 return Err(Failure::Setup(message));
             }
             let at = Place { provider, model: &model.name, url: &url };
-            let headers = headers.clone();
             let call = Call { at, wire, http: self.http(&url)?, headers, body: body.clone() };
             match self.attempts(&call, hear).await {
                 Ok(answer) => return Ok(answer),
@@ -142,7 +143,11 @@ impl HttpClient {
     }
 
     /// The provider with the key to send, and the headers of a request over this wire.
-    async fn keyed(&self, wire: &dyn Wire, wanted: Wanted) -> Result<(Provider, HeaderMap), Failure> {
+    async fn keyed(
+        &self,
+        wire: &dyn Wire,
+        wanted: Wanted,
+    ) -> Result<(Cow<'_, Provider>, HeaderMap), Failure> {
         let provider = self.keys.fill(&self.provider, wanted).await?;
         let mut headers = http::headers(&provider)?;
         http::add(&mut headers, wire.headers());

@@ -2,16 +2,16 @@
 //!
 //! Deltas are what a listener hears meanwhile; the answer is told at the end, as a whole. Servers
 //! leave out events, numbers and fields, and each text is told up to four times: in deltas, in the
-//! event that closes it, in its item and in the response. Any one of them is enough. Values are
-//! read where they stand in the event's text, for this runs once for each token.
+//! event that closes it, in its item and in the response. Any one of them is enough.
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::item::{Item, Kind, Raw, Sort, Written, args, read, word};
+use super::item::{Item, Kind, Sort, Written, args};
 use crate::model::{Stop, Usage};
+use crate::wire::json::{Raw, count, plain, read, word};
 use crate::wire::{AnswerPart, Decoder, Delta, fault};
 
 #[derive(Default)]
@@ -149,8 +149,7 @@ impl Reader {
             return; // the same again
         }
         self.last = number;
-        // Types are plain words, so what stands between the quotes is the word.
-        let kind = event.kind.map_or(name, |raw| raw.get().trim_matches('"'));
+        let kind = event.kind.map_or(name, plain);
         let index = read(event.content_index).unwrap_or(0);
         let summary = read(event.summary_index).unwrap_or(0);
         match kind {
@@ -448,11 +447,7 @@ fn error(said: fault::Said) -> Delta {
 
 fn usage(raw: Raw) -> Option<Usage> {
     let value: Value = read(raw)?;
-    // Some gateways write counts as floating-point numbers.
-    let number = |value: &Value| {
-        value.as_u64().or_else(|| value.as_f64().filter(|count| *count >= 0.0).map(|count| count as u64))
-    };
-    let count = |path: &str| value.pointer(path).and_then(number).unwrap_or(0);
+    let count = |path: &str| value.pointer(path).and_then(count).unwrap_or(0);
     Some(Usage {
         input: count("/input_tokens"),
         cached: count("/input_tokens_details/cached_tokens"),

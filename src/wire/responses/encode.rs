@@ -4,17 +4,16 @@
 
 use std::collections::HashSet;
 
-use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 
 use super::FREE_FIELD;
 use crate::model::{Model, Thinking};
+use crate::wire::effort;
 use crate::wire::ids;
-use crate::wire::prompt::{Form, Free, Message, Piece, Prompt, Role, ToolSpec};
+use crate::wire::json;
+use crate::wire::prompt::{Form, Free, LIMITS, Message, Piece, Prompt, Role, ToolSpec};
 use crate::wire::provider::Quirks;
-
-/// Between blocks and pieces that are sent as one string.
-const GAP: &str = "\n\n";
+use crate::wire::text::{self, GAP, texts};
 
 pub(super) fn body(prompt: &Prompt, model: &Model, quirks: &Quirks) -> Value {
     let mut body = Map::new();
@@ -59,7 +58,7 @@ pub(super) fn body(prompt: &Prompt, model: &Model, quirks: &Quirks) -> Value {
 /// Lays a field of the manifest over the body. Of an object only what it names changes.
 fn overlay(body: &mut Map<String, Value>, key: &str, value: &Value) {
     let key = match key {
-        "max_tokens" | "max_completion_tokens" => "max_output_tokens",
+        limit if LIMITS.contains(&limit) => "max_output_tokens",
         other => other,
     };
     match (body.get_mut(key), value) {
@@ -76,12 +75,12 @@ fn overlay(body: &mut Map<String, Value>, key: &str, value: &Value) {
 /// only switch it on or off have their own field here too.
 fn think(model: &Model, body: &mut Map<String, Value>) {
     let Some(effort) = &model.effort else { return };
-    let on = !matches!(effort.as_str(), "none" | "off" | "minimal");
+    let on = effort::is_on(effort);
     match model.thinking {
         Thinking::None => {}
         Thinking::Effort | Thinking::Adaptive | Thinking::Object | Thinking::Budget | Thinking::Switch => {
-            let mut reasoning = json!({"effort": effort});
-            if effort != "none" {
+            let mut reasoning = json!({"effort": effort::word(effort)});
+            if !effort::is_none(effort) {
                 reasoning["summary"] = "auto".into();
             }
             body.insert("reasoning".into(), reasoning);
@@ -217,7 +216,7 @@ impl<'a> Input<'a> {
                 json!({"type": "custom_tool_call", "call_id": call_id, "name": name, "input": input})
             }
             None => {
-                let arguments = arguments(args);
+                let arguments = json::arguments(args);
                 json!({"type": "function_call", "call_id": call_id, "name": name, "arguments": arguments})
             }
         };
@@ -226,13 +225,13 @@ impl<'a> Input<'a> {
 
     fn result(&mut self, piece: &Piece) {
         let Piece::Result { id, name, pieces, .. } = piece else { return };
-        let has_image = pieces.iter().any(|piece| matches!(piece, Piece::Image { .. }));
+        let has_image = pieces.iter().any(Piece::is_image);
         let output = if has_image && self.quirks.no_result_images {
-            let images = pieces.iter().filter(|piece| matches!(piece, Piece::Image { .. })).filter_map(part);
-            self.images.push(json!({"type": "input_text", "text": format!("image from {name}:")}));
+            let images = pieces.iter().filter(|piece| piece.is_image()).filter_map(part);
+            self.images.push(json!({"type": "input_text", "text": text::image_of(name)}));
             self.images.extend(images);
             match texts(pieces) {
-                text if text.is_empty() => "the image follows".into(),
+                empty if empty.is_empty() => text::FOLLOWS.into(),
                 text => text.into(),
             }
         } else {
@@ -273,7 +272,7 @@ fn reasoning(seal: &Value, quirks: &Quirks) -> Option<Value> {
 
 /// Texts and images; anything else has no place in these messages.
 fn content(pieces: &[Piece], form: Form) -> Value {
-    let has_image = pieces.iter().any(|piece| matches!(piece, Piece::Image { .. }));
+    let has_image = pieces.iter().any(Piece::is_image);
     match form {
         Form::String if !has_image => texts(pieces).into(),
         // A list must not be empty.
@@ -293,32 +292,9 @@ fn part(piece: &Piece) -> Option<Value> {
     }
 }
 
-fn texts(pieces: &[Piece]) -> String {
-    let texts: Vec<&str> = pieces
-        .iter()
-        .filter_map(|piece| match piece {
-            Piece::Text(text) => Some(text.as_str()),
-            Piece::Image { .. } | Piece::Thinking { .. } | Piece::Call { .. } | Piece::Result { .. } => None,
-        })
-        .collect();
-    texts.join(GAP)
-}
-
 /// The text of a call to a free-form tool, out of its arguments.
 fn input(args: &str, free: &Free) -> String {
     let fields: Map<String, Value> = serde_json::from_str(args).unwrap_or_default();
     let text = fields.get(&free.field).or_else(|| fields.get(FREE_FIELD)).and_then(Value::as_str);
     text.unwrap_or(args).to_owned()
-}
-
-/// Arguments as the model wrote them, unless they are no JSON (a call that was cut off): servers
-/// that parse the history fail the whole request then.
-fn arguments(args: &str) -> String {
-    if args.trim().is_empty() {
-        "{}".into()
-    } else if serde_json::from_str::<IgnoredAny>(args).is_ok() {
-        args.into()
-    } else {
-        json!({"invalid": args}).to_string()
-    }
 }
