@@ -9,7 +9,7 @@ use super::setup::Base;
 use crate::agent::Holds;
 use crate::config;
 use crate::harness::Harness;
-use crate::model::{Class, Model, Thinking, WireKind};
+use crate::model::{Body, Class, Item, Model, Thinking, WireKind};
 use crate::wire::catalog;
 use crate::wire::client::HttpClient;
 use crate::wire::provider::Provider;
@@ -53,6 +53,31 @@ impl Chosen {
 }
 
 impl Base {
+    /// An earlier session goes on with the model and the harness that it had, while they are there and
+    /// nothing names others for this run.
+    pub(super) fn go_on_as(&mut self, items: &[Item]) {
+        let last = items.iter().rev().find_map(|item| match &item.body {
+            Body::Assistant(reply) => Some(&reply.origin),
+            Body::User(_)
+            | Body::Result(_)
+            | Body::Note(_)
+            | Body::Scene(_)
+            | Body::Summary(_)
+            | Body::Mark(_) => None,
+        });
+        let known = config::known(&self.config);
+        let Some(last) = last.filter(|last| known.contains(&last.provider)) else { return };
+        if self.config.model_is_for_this_run || self.found.is_some() {
+            return;
+        }
+        self.config.model_provider = Some(last.provider.clone());
+        self.config.model = Some(last.model.clone());
+        if !self.config.harness_is_for_this_run && self.library.get(&last.harness).is_ok() {
+            let usual = self.library.pick(&last.provider, &last.model) == last.harness;
+            self.config.harness = (!usual).then(|| last.harness.clone());
+        }
+    }
+
     /// All of it, with the key that is wanted.
     pub(super) fn choose(&self) -> Result<Chosen, CliError> {
         let (mut model, provider) = self.model()?;

@@ -220,6 +220,13 @@ impl Base {
         stopper: Stopper,
     ) -> Result<Ready, CliError> {
         self.use_local(flags)?;
+        let opened = match which {
+            Which::Id(_) | Which::Last => Some(self.session(which)?),
+            Which::New | Which::Ephemeral => None,
+        };
+        if let Some((_, Some(loaded))) = &opened {
+            self.go_on_as(&loaded.items);
+        }
         let mut chosen = self.choose()?;
         if flags.max_cost.is_some() && chosen.model.prices.is_none() && chosen.provider.is_some() {
             return Err(no_price(&chosen.model));
@@ -227,7 +234,10 @@ impl Base {
         chosen.model.prices = chosen.model.prices.or(chosen.model.local.then(Default::default));
         let (client, holds) = (chosen.client()?, chosen.holds());
         let (policy, notices, scratch) = self.policy(flags)?;
-        let (session, loaded) = self.session(which)?;
+        let (session, loaded) = match opened {
+            Some(opened) => opened,
+            None => self.session(which)?,
+        };
         let mut warnings = self.warnings.clone();
         warnings.extend(notices);
         warnings.extend(chosen.tight);
