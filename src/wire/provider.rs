@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use reqwest::Url;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
 use super::Failure;
 use super::ids::IdForm;
@@ -116,6 +117,41 @@ pub struct Quirks {
     pub cache_marks: Option<bool>,
     /// The key goes in `x-api-key` and not in `authorization`.
     pub x_api_key: bool,
+    /// Fields of the body that are refused, each with the models that refuse it: names, or their
+    /// beginnings before a `*`. A harness or a user may set them for all providers alike.
+    pub drop: BTreeMap<String, Vec<String>>,
+    /// Fields of the body that are sent along, below what harness and user set.
+    pub extra: Map<String, Value>,
+    /// Chat: reasoning goes back as parts of the content (Mistral).
+    pub thinking_parts: bool,
+    /// Responses: tells what the model said on the way from what it said at the end.
+    pub phases: bool,
+}
+
+impl Quirks {
+    /// Whether this field of the body is taken for this model.
+    pub(super) fn takes(&self, field: &str, model: &str) -> bool {
+        let is = |pattern: &String| match pattern.strip_suffix('*') {
+            Some(beginning) => model.starts_with(beginning),
+            None => model == pattern,
+        };
+        !self.drop.get(field).is_some_and(|models| models.iter().any(is))
+    }
+
+    /// Lays `extra` under the body: what is there stays, objects are filled up.
+    pub(super) fn fill(&self, body: &mut Map<String, Value>) {
+        for (field, value) in &self.extra {
+            match (body.get_mut(field), value) {
+                (Some(Value::Object(known)), Value::Object(more)) => {
+                    for (key, value) in more {
+                        known.entry(key).or_insert_with(|| value.clone());
+                    }
+                }
+                (Some(_), _) => {}
+                (None, value) => drop(body.insert(field.clone(), value.clone())),
+            }
+        }
+    }
 }
 
 /// Text for a field that must not be missing.
@@ -411,7 +447,7 @@ mod tests {
     #[test]
     fn a_provider_goes_over_to_another_wire_and_back() {
         let usual = builtin("deepseek").unwrap();
-        assert_eq!(usual.wires(), [WireKind::Chat, WireKind::Messages]);
+        assert_eq!(usual.wires(), [WireKind::Chat, WireKind::Responses, WireKind::Messages]);
         let other = usual.over(WireKind::Messages).unwrap();
         assert_eq!(
             other.url("/messages").unwrap().as_str(),
@@ -423,7 +459,7 @@ mod tests {
             (back.base_url, back.quirks, back.wire),
             (usual.base_url.clone(), usual.quirks.clone(), usual.wire)
         );
-        assert!(usual.over(WireKind::Responses).is_none());
+        assert!(builtin("mistral").unwrap().over(WireKind::Responses).is_none());
         assert_eq!(builtin("openai").unwrap().wires(), [WireKind::Responses, WireKind::Chat]);
     }
 

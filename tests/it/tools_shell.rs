@@ -117,6 +117,12 @@ async fn g08_a_child_in_the_background_does_not_hold_the_call() {
 }
 
 #[tokio::test]
+async fn a_time_limit_of_nothing_is_none_that_was_given() {
+    let outcome = Bench::new().run(&with_timeout("sleep 0.1; echo done", 0)).await;
+    assert_eq!((outcome.state, outcome.text.as_str()), (State::Ok, "done\n"));
+}
+
+#[tokio::test]
 async fn a_time_limit_ends_the_whole_tree_and_keeps_the_output() {
     let bench = Bench::new();
     let start = Instant::now();

@@ -274,7 +274,11 @@ impl Reader {
                 })
             }
             (Some(id), None) => last(&|c| c.id.as_ref() == Some(id)),
-            (None, Some(index)) => last(&|c| c.index == Some(index)),
+            // Some number only what comes after the opening (Moonshot): by the order of the calls.
+            (None, Some(index)) => last(&|c| c.index == Some(index)).or_else(|| {
+                let slot = usize::try_from(index).ok()?;
+                self.calls.get(slot).filter(|call| call.index.is_none()).map(|_| slot)
+            }),
             (None, None) if piece.later && !piece.name.is_empty() => None,
             (None, None) => self.current,
         }?;
@@ -300,12 +304,12 @@ impl Function<'_> {
 
 fn stop(reason: String) -> Delta {
     Delta::Stop(match reason.as_str() {
-        "stop" | "eos" | "end_turn" => Stop::Done,
+        "stop" | "eos" | "end_turn" | "end" => Stop::Done,
         "tool_calls" | "function_call" => Stop::Calls,
-        "length" | "max_tokens" => Stop::Length,
-        "content_filter" => Stop::Refused,
-        // OpenRouter: the server behind it failed in the middle of the reply.
-        "error" => {
+        "length" | "max_tokens" | "model_length" | "model_context_window_exceeded" => Stop::Length,
+        "content_filter" | "sensitive" => Stop::Refused,
+        // The server failed in the middle of the reply: OpenRouter and Mistral, Z.AI, DeepSeek.
+        "error" | "network_error" | "insufficient_system_resource" => {
             let message = "the server ended the reply with an error".to_owned();
             return Delta::Error { message, kind: Some("server_error".into()) };
         }
@@ -325,15 +329,16 @@ fn usage(raw: Raw) -> Option<Usage> {
     let reasoning = first(&["/completion_tokens_details/reasoning_tokens", "/reasoning_tokens"]);
     // xAI counts reasoning beside the output; the total tells.
     let apart = reasoning > 0 && count("/total_tokens") == Some(input + output + reasoning);
+    let cached =
+        first(&["/prompt_tokens_details/cached_tokens", "/prompt_cache_hit_tokens", "/cached_tokens"]);
+    // Google tells of it in the total alone.
+    let untold = count("/total_tokens").unwrap_or(0).saturating_sub(input + output);
+    let untold = if reasoning == 0 && untold != cached { untold } else { 0 };
     Some(Usage {
         input,
-        cached: first(&[
-            "/prompt_tokens_details/cached_tokens",
-            "/prompt_cache_hit_tokens",
-            "/cached_tokens",
-        ]),
+        cached,
         cache_write: first(&["/prompt_tokens_details/cache_write_tokens"]),
-        output: if apart { output + reasoning } else { output },
-        reasoning,
+        output: if apart { output + reasoning } else { output + untold },
+        reasoning: reasoning + untold,
     })
 }

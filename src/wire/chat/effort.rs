@@ -18,6 +18,11 @@ pub(super) fn write(body: &mut Map<String, Value>, model: &Model) {
         Thinking::Effort => set("reasoning_effort", word.into()),
         Thinking::Object => set("reasoning", json!({"effort": word})),
         Thinking::Toggle => set("thinking", json!({"type": switch})),
+        Thinking::Switch if on => {
+            set("thinking", json!({"type": switch}));
+            set("reasoning_effort", effort.into())
+        }
+        Thinking::Switch => set("thinking", json!({"type": switch})),
         Thinking::Flag => set("enable_thinking", on.into()),
         Thinking::Template => set("chat_template_kwargs", json!({"enable_thinking": on})),
         Thinking::Budget | Thinking::Adaptive if effort::is_none(effort) => {

@@ -23,21 +23,18 @@ pub(super) fn body(prompt: &Prompt, model: &Model, quirks: &Quirks) -> Value {
     if let Some(session) = prompt.session.as_deref().filter(|_| quirks.cache_key) {
         body.insert("prompt_cache_key".into(), session.into());
     }
-    if let Some(schema) = &prompt.answer {
-        let format = json!({"name": "answer", "strict": true, "schema": schema});
-        body.insert("response_format".into(), json!({"type": "json_schema", "json_schema": format}));
-    }
     body.insert("stream".into(), prompt.stream.into());
     if prompt.stream && !quirks.no_stream_options {
         body.insert("stream_options".into(), json!({"include_usage": true}));
     }
-    for (key, value) in &prompt.body {
+    for (key, value) in prompt.body.iter().filter(|(key, _)| quirks.takes(key, &model.name)) {
         let key = match &quirks.max_tokens_field {
             Some(field) if LIMITS.contains(&key.as_str()) => field,
             _ => key,
         };
         body.insert(key.clone(), value.clone());
     }
+    quirks.fill(&mut body);
     if body.get("stream") == Some(&Value::Bool(false)) {
         // Refused without a stream.
         body.shift_remove("stream_options");
@@ -149,6 +146,8 @@ fn part(piece: &Piece) -> Option<Value> {
 fn assistant(message: &Message, style: &Style, model: &Model, quirks: &Quirks) -> Value {
     let mut text = String::new();
     let mut thinking: Vec<(&str, String)> = Vec::new();
+    // Reasoning that goes back inside the content.
+    let mut thoughts = String::new();
     let mut calls: Vec<Value> = Vec::new();
     let mut seals = seal::Seals::default();
     for piece in &message.pieces {
@@ -160,6 +159,7 @@ fn assistant(message: &Message, style: &Style, model: &Model, quirks: &Quirks) -
                     seals.add(seal);
                 }
                 match field {
+                    _ if quirks.thinking_parts => thoughts.push_str(thought),
                     None if thought.is_empty() => {}
                     Some(_) if thought.is_empty() && seal.is_some() => {}
                     // It came inside the text, so that is where it goes back.
@@ -182,6 +182,11 @@ fn assistant(message: &Message, style: &Style, model: &Model, quirks: &Quirks) -
     let mut out = Map::new();
     out.insert("role".into(), "assistant".into());
     match empty {
+        _ if !thoughts.is_empty() => {
+            let thought = json!({"type": "thinking", "thinking": [{"type": "text", "text": thoughts}]});
+            let said = (!text.is_empty()).then(|| json!({"type": "text", "text": text}));
+            out.insert("content".into(), std::iter::once(thought).chain(said).collect())
+        }
         // Null and absent are allowed only beside calls.
         Empty::Null if text.is_empty() && !calls.is_empty() => out.insert("content".into(), Value::Null),
         Empty::Absent if text.is_empty() && !calls.is_empty() => None,

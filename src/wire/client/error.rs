@@ -95,14 +95,29 @@ const TOOLS: &[&str] = &[
 ];
 
 /// Names of the field that an answer's form is asked for with.
-const SCHEMA: &[&str] =
-    &["response_format", "json_schema", "text.format", "output_config.format", "structured output"];
+const SCHEMA: &[&str] = &[
+    "response_format",
+    "json mode",
+    "json_schema",
+    "text.format",
+    "output_config.format",
+    "structured output",
+];
 
 /// Names of the field that reasoning goes back in: a server that complains of it refuses it,
 const THINKING: &[&str] =
     &["reasoning_content", "`reasoning`", "'reasoning'", "\"reasoning\"", "thinking", "encrypted content"];
 /// unless it complains that it is not there.
-const MISSING: &[&str] = &["missing", "required", "must be passed", "must be provided", "must include"];
+/// or of how much is to be thought.
+const MISSING: &[&str] = &[
+    "missing",
+    "required",
+    "must be passed",
+    "must be provided",
+    "must include",
+    "invalid thinking",
+    "budget_tokens",
+];
 
 /// Words for a prompt that does not fit, right before the size of the window.
 const WINDOW: &[&str] = &[
@@ -114,6 +129,10 @@ const WINDOW: &[&str] = &[
     "maximum number of tokens allowed (",
     "maximum prompt length is",
     "input length should be [1,",
+    "exceeded model token limit: ",                   // Moonshot
+    "`inputs` tokens + `max_new_tokens` must be <= ", // Together
+    "too large for model with ",                      // Mistral
+    "while limit is ",                                // Cerebras
 ];
 
 /// Words for the same that give no size, or give it elsewhere.
@@ -123,7 +142,8 @@ const LONG: &[&str] = &[
     "exceeds context",
     "exceeds the maximum context",
     "context the overflows",
-    "exceed context limit", // Anthropic, of prompt and answer together
+    "exceed context limit",      // Anthropic, of prompt and answer together
+    "prompt exceeds max length", // Z.AI
 ];
 
 const LONG_KINDS: &[&str] = &["context_length_exceeded", "exceed_context_size_error"];
@@ -133,10 +153,18 @@ const PAID_KINDS: &[&str] = &[
     "billing_hard_limit_reached",
     "billing_not_active",
     "exceeded_current_quota_error",
+    "Arrearage", // Alibaba
+    "1113",      // Z.AI
 ];
 
-/// Anthropic says it in words only.
-const PAID: &[&str] = &["credit balance is too low"];
+/// Anthropic and SiliconFlow say it in words only.
+const PAID: &[&str] = &["credit balance is too low", "account balance is insufficient"];
+
+/// Google and xAI say so with status 400.
+const KEY: &[&str] = &["api key not valid", "incorrect api key provided"];
+
+/// The model wrote no call that the server could read (Groq). The next try may.
+const MISFIT: &str = "tool_use_failed";
 
 /// A reply with an error status. `text` is its body.
 pub fn from_status(at: &Place, status: u16, text: &str) -> Fault {
@@ -421,6 +449,8 @@ fn sort(status: u16, said: &Said) -> Sort {
         _ if PAID_KINDS.contains(&kind) || says(PAID) => Sort::Paid,
         429 => Sort::Limited,
         401 => Sort::Key,
+        400 if says(KEY) => Sort::Key,
+        400 if kind == MISFIT => Sort::Passing,
         403 => Sort::Denied,
         407 => Sort::Proxy,
         // Some servers report what a client did wrong with a 5xx, so words go before numbers.
@@ -469,3 +499,7 @@ fn refused(error: &reqwest::Error) -> bool {
 #[cfg(test)]
 #[path = "error_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "error_services.rs"]
+mod services;

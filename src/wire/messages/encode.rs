@@ -56,7 +56,9 @@ pub(super) fn body(prompt: &Prompt, model: &Model, quirks: &Quirks) -> Value {
         let format = json!({"type": "json_schema", "schema": schema});
         merge(&mut body, "output_config", &json!({"format": format}));
     }
-    lay_over(&mut body, &prompt.body);
+    let taken = prompt.body.iter().filter(|(key, _)| quirks.takes(key, &model.name));
+    lay_over(&mut body, taken);
+    quirks.fill(&mut body);
 
     let mut turns = turns(prompt, quirks, Echo::Keep);
     if thinking::settle(&mut body, &turns, model) == Echo::Drop && turns.iter().any(Turn::thinks) {
@@ -93,7 +95,7 @@ fn limit(prompt: &Prompt, model: &Model) -> u64 {
 }
 
 /// The manifest's own fields. Those that the chat wire has under another name get this API's.
-fn lay_over(body: &mut Map<String, Value>, given: &Map<String, Value>) {
+fn lay_over<'a>(body: &mut Map<String, Value>, given: impl Iterator<Item = (&'a String, &'a Value)>) {
     for (key, value) in given {
         match (key.as_str(), value) {
             ("reasoning_effort", _) => {}

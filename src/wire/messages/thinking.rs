@@ -25,12 +25,17 @@ pub(super) fn ask(mode: Thinking, effort: &str, body: &mut Map<String, Value>) {
     match mode {
         Thinking::None => {}
         Thinking::Effort | Thinking::Object => word(effort, body),
-        Thinking::Toggle if !on => disable(body),
+        Thinking::Toggle | Thinking::Switch if !on => disable(body),
         Thinking::Budget | Thinking::Adaptive if effort::is_none(effort) => disable(body),
         // The budget is not optional in this API, and does no harm where only the switch counts.
         Thinking::Budget | Thinking::Toggle => {
             let budget = effort::budget(effort);
             body.insert("thinking".into(), json!({"type": "enabled", "budget_tokens": budget}));
+        }
+        Thinking::Switch => {
+            let budget = effort::budget(effort);
+            body.insert("thinking".into(), json!({"type": "enabled", "budget_tokens": budget}));
+            word(effort, body);
         }
         Thinking::Adaptive => {
             // Without it, newer models keep their reasoning to themselves.

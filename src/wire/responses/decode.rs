@@ -22,6 +22,8 @@ pub(super) struct Reader {
     last: u64,
     /// Reasoning was passed on.
     thought: bool,
+    /// The message that text was last passed on of.
+    spoke: Option<usize>,
     ended: bool,
     skipped: usize,
 }
@@ -95,6 +97,9 @@ struct At {
     id: Option<String>,
     index: Option<u64>,
 }
+
+/// Between what was said in several messages.
+const GAP: &str = "\n\n";
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Told {
@@ -219,7 +224,12 @@ impl Reader {
     /// Passes a text on: it, and whether it opens its piece.
     fn say(&mut self, slot: usize, sort: Sort, (mut text, first): (String, bool), out: &mut Vec<Delta>) {
         match sort {
-            Sort::Text => out.push(Delta::Text(text)),
+            Sort::Text => {
+                if self.spoke.replace(slot).is_some_and(|before| before != slot) {
+                    text.insert_str(0, GAP);
+                }
+                out.push(Delta::Text(text));
+            }
             Sort::Refusal => out.push(Delta::Refusal(text)),
             Sort::Summary | Sort::Thought => {
                 if first && std::mem::replace(&mut self.thought, true) {
@@ -372,8 +382,15 @@ impl Reader {
     }
 }
 
+/// What was said in several messages stays apart when it is read as one text.
 fn parts(items: &[&Item]) -> Vec<AnswerPart> {
-    items.iter().filter_map(|item| item.part()).collect()
+    let mut parts: Vec<AnswerPart> = items.iter().filter_map(|item| item.part()).collect();
+    let texts = parts.iter_mut().filter_map(|part| match part {
+        AnswerPart::Text(text) => Some(text),
+        AnswerPart::Thinking { .. } | AnswerPart::Call { .. } => None,
+    });
+    texts.skip(1).for_each(|text| text.insert_str(0, GAP));
+    parts
 }
 
 fn status(word: &str) -> Option<Status> {

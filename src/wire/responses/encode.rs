@@ -48,9 +48,10 @@ pub(super) fn body(prompt: &Prompt, model: &Model, quirks: &Quirks) -> Value {
         body.insert("prompt_cache_key".into(), session.as_str().into());
     }
     body.insert("stream".into(), prompt.stream.into());
-    for (key, value) in &prompt.body {
+    for (key, value) in prompt.body.iter().filter(|(key, _)| quirks.takes(key, &model.name)) {
         overlay(&mut body, key, value);
     }
+    quirks.fill(&mut body);
     body.into()
 }
 
@@ -77,7 +78,7 @@ fn think(model: &Model, body: &mut Map<String, Value>) {
     let on = effort::is_on(effort);
     match model.thinking {
         Thinking::None => {}
-        Thinking::Effort | Thinking::Adaptive | Thinking::Object | Thinking::Budget => {
+        Thinking::Effort | Thinking::Adaptive | Thinking::Object | Thinking::Budget | Thinking::Switch => {
             let mut reasoning = json!({"effort": effort::word(effort)});
             if !effort::is_none(effort) {
                 reasoning["summary"] = "auto".into();
@@ -168,31 +169,39 @@ impl<'a> Input<'a> {
         let mut text = String::new();
         // Reasoning is only taken together with what it led to.
         let mut thoughts: Vec<Value> = Vec::new();
+        // What is said beside calls is said on the way. Left out, the service may take it for the end:
+        // <https://platform.openai.com/docs/guides/reasoning>.
+        let calls = message.pieces.iter().any(|piece| matches!(piece, Piece::Call { .. }));
+        let phase = self.quirks.phases.then_some(if calls { "commentary" } else { "final_answer" });
         for piece in &message.pieces {
             match piece {
                 Piece::Text(more) => text.push_str(more),
                 Piece::Thinking { seal, .. } => {
-                    self.text(&mut text, &mut thoughts);
+                    self.text(&mut text, &mut thoughts, phase);
                     thoughts.extend(seal.as_ref().and_then(|seal| reasoning(seal, self.quirks)));
                 }
                 Piece::Call { id, name, args } => {
-                    self.text(&mut text, &mut thoughts);
+                    self.text(&mut text, &mut thoughts, phase);
                     self.items.append(&mut thoughts);
                     self.call(id, name, args);
                 }
                 Piece::Image { .. } | Piece::Result { .. } => {}
             }
         }
-        self.text(&mut text, &mut thoughts);
+        self.text(&mut text, &mut thoughts, phase);
     }
 
     /// Closes the text so far, with the reasoning before it. Empty ones are refused.
-    fn text(&mut self, text: &mut String, thoughts: &mut Vec<Value>) {
+    fn text(&mut self, text: &mut String, thoughts: &mut Vec<Value>, phase: Option<&str>) {
         let text = std::mem::take(text);
         if !text.trim().is_empty() {
             self.items.append(thoughts);
             let content = json!([{"type": "output_text", "text": text}]);
-            self.items.push(json!({"type": "message", "role": "assistant", "content": content}));
+            let mut item = json!({"type": "message", "role": "assistant", "content": content});
+            if let Some(phase) = phase {
+                item["phase"] = phase.into();
+            }
+            self.items.push(item);
         }
     }
 
