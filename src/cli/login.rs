@@ -89,17 +89,14 @@ fn keys(base: &Base) -> Result<Keys, CliError> {
 
 /// The provider that the command was given, or the one that the configuration uses.
 fn whose(base: &Base, command: &str, id: Option<&str>) -> Result<Provider, CliError> {
-    let used = || {
-        let prefix = base.config.model.as_deref().and_then(|name| name.split_once('/')).map(|(id, _)| id);
-        let known = config::known(&base.config);
-        let prefix = prefix.filter(|id| known.iter().any(|known| known == id));
-        base.config.model_provider.as_deref().or(prefix)
-    };
-    let Some(id) = id.or_else(used) else {
-        return Err(CliError::usage("which provider? none is in use")
-            .hint(format!("name one, such as: tack {command} openrouter; tack providers lists them")));
-    };
-    Ok(config::resolve(&base.config, id, &base.env, &base.dirs)?)
+    if let Some(id) = id.or(base.config.model_provider.as_deref()) {
+        return Ok(config::resolve(&base.config, id, &base.env, &base.dirs)?);
+    }
+    match base.chosen() {
+        Ok((_, Some(provider))) => Ok(provider),
+        Ok((_, None)) | Err(_) => Err(CliError::usage("which provider? none is in use")
+            .hint(format!("name one, such as: tack {command} openrouter; tack providers lists them"))),
+    }
 }
 
 /// What is piped in, to its end.

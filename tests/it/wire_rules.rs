@@ -12,25 +12,22 @@ use super::wire_encode::model;
 use super::wire_providers::read;
 
 /// All that harnesses set in a body, and a strict tool.
-fn prompt(pieces: Vec<Piece>) -> Prompt {
-    let results: Vec<Message> = pieces
-        .iter()
-        .filter_map(|piece| match piece {
-            Piece::Call { id, name, .. } => {
-                let (id, name) = (id.clone(), name.clone());
-                let pieces = vec![Piece::Text("done".into())];
-                Some(Message {
-                    role: Role::Tool,
-                    pieces: vec![Piece::Result { id, name, pieces, failed: false }],
-                })
-            }
-            _ => None,
-        })
-        .collect();
+fn prompt(pieces: &[Piece]) -> Prompt {
+    let results = pieces.iter().filter_map(|piece| match piece {
+        Piece::Call { id, name, .. } => {
+            let (id, name) = (id.clone(), name.clone());
+            let pieces = vec![Piece::Text("done".into())];
+            Some(Message {
+                role: Role::Tool,
+                pieces: vec![Piece::Result { id, name, pieces, failed: false }],
+            })
+        }
+        _ => None,
+    });
     let mut messages = vec![
         Message::text(Role::Developer, "Be brief."),
         Message::text(Role::User, "look"),
-        Message { role: Role::Assistant, pieces },
+        Message { role: Role::Assistant, pieces: pieces.to_vec() },
     ];
     messages.extend(results);
     messages.push(Message::text(Role::User, "go on"));
@@ -72,7 +69,7 @@ fn replied(name: &str, wire: WireKind) -> Vec<Piece> {
 /// The second request after this reply, of this model with this effort.
 fn request(id: &str, reply: (&str, WireKind), name: &str, effort: Option<&str>) -> Value {
     let provider = provider::builtin(id).unwrap().over(reply.1).unwrap();
-    encode(&provider, &prompt(replied(reply.0, reply.1)), name, effort)
+    encode(&provider, &prompt(&replied(reply.0, reply.1)), name, effort)
 }
 
 fn encode(provider: &Provider, prompt: &Prompt, name: &str, effort: Option<&str>) -> Value {
@@ -102,7 +99,7 @@ fn what_only_openai_knows_is_sent_to_it_alone() {
     for id in provider::ids() {
         let known = provider::builtin(id).unwrap();
         let Some(chat) = known.over(WireKind::Chat).filter(|chat| !chat.local) else { continue };
-        let body = encode(&chat, &prompt(vec![Piece::Text("x".into())]), "some-model", None);
+        let body = encode(&chat, &prompt(&[Piece::Text("x".into())]), "some-model", None);
         let takes = matches!(id, "openai" | "openrouter" | "anthropic" | "fireworks");
         assert_eq!(fields(&body).contains_key("store"), takes, "{id}");
         let developer = body["messages"].to_string().contains("\"developer\"");
@@ -139,7 +136,7 @@ fn sampling_is_left_to_models_that_have_their_own() {
         ("mistral", chat, "devstral-2512", true),
     ] {
         let provider = provider::builtin(id).unwrap().over(wire).unwrap();
-        let body = encode(&provider, &prompt(vec![Piece::Text("x".into())]), name, None);
+        let body = encode(&provider, &prompt(&[Piece::Text("x".into())]), name, None);
         for field in ["temperature", "top_p"] {
             assert_eq!(fields(&body).contains_key(field), takes, "{id} {name} over {wire:?}: {field}");
         }
@@ -208,7 +205,7 @@ fn thinking_is_switched_as_each_service_documents_it() {
     ];
     for (id, wire, name, effort, expected) in cases {
         let provider = provider::builtin(id).unwrap().over(wire).unwrap();
-        let body = encode(&provider, &prompt(vec![Piece::Text("x".into())]), name, effort);
+        let body = encode(&provider, &prompt(&[Piece::Text("x".into())]), name, effort);
         let about = [
             "thinking",
             "reasoning_effort",
@@ -339,10 +336,10 @@ fn what_is_said_on_the_way_is_told_from_the_end() {
         (vec![Piece::Text("I look.".into()), call], "commentary"),
         (vec![Piece::Text("All is well.".into())], "final_answer"),
     ] {
-        let body = encode(&openai, &prompt(pieces.clone()), "gpt-5.6-sol", None);
+        let body = encode(&openai, &prompt(&pieces), "gpt-5.6-sol", None);
         assert_eq!(assistant(&body)["phase"], phase);
         let other = provider::builtin("ollama").unwrap().over(WireKind::Responses).unwrap();
-        assert_eq!(assistant(&encode(&other, &prompt(pieces), "m", None)).get("phase"), None);
+        assert_eq!(assistant(&encode(&other, &prompt(&pieces), "m", None)).get("phase"), None);
     }
 }
 
@@ -380,9 +377,8 @@ fn ids_of_calls_are_kept_where_they_can_be() {
     }
     // From Moonshot to Mistral and to OpenAI.
     let pieces = replied("moonshotai-chat-calls", chat);
-    let over = |id: &str| {
-        encode(&provider::builtin(id).unwrap().over(chat).unwrap(), &prompt(pieces.clone()), "m", None)
-    };
+    let over =
+        |id: &str| encode(&provider::builtin(id).unwrap().over(chat).unwrap(), &prompt(&pieces), "m", None);
     for (id, length) in [("mistral", 9), ("openai", 23)] {
         let body = over(id);
         let sent = assistant(&body)["tool_calls"][0]["id"].as_str().unwrap().to_owned();
@@ -395,7 +391,7 @@ fn counts_are_asked_for_unless_that_is_refused() {
     for id in provider::ids() {
         let known = provider::builtin(id).unwrap();
         let Some(chat) = known.over(WireKind::Chat) else { continue };
-        let body = encode(&chat, &prompt(vec![Piece::Text("x".into())]), "m", None);
+        let body = encode(&chat, &prompt(&[Piece::Text("x".into())]), "m", None);
         assert_eq!(fields(&body).contains_key("stream_options"), id != "mistral", "{id}");
     }
 }

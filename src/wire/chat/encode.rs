@@ -23,9 +23,17 @@ pub(super) fn body(prompt: &Prompt, model: &Model, quirks: &Quirks) -> Value {
     if let Some(session) = prompt.session.as_deref().filter(|_| quirks.cache_key) {
         body.insert("prompt_cache_key".into(), session.into());
     }
+    if let Some(schema) = &prompt.answer {
+        let format = json!({"name": "answer", "strict": true, "schema": schema});
+        body.insert("response_format".into(), json!({"type": "json_schema", "json_schema": format}));
+    }
     body.insert("stream".into(), prompt.stream.into());
     if prompt.stream && !quirks.no_stream_options {
         body.insert("stream_options".into(), json!({"include_usage": true}));
+    }
+    if let Some(schema) = &prompt.answer {
+        let format = json!({"name": "answer", "strict": true, "schema": schema});
+        body.insert("response_format".into(), json!({"type": "json_schema", "json_schema": format}));
     }
     for (key, value) in prompt.body.iter().filter(|(key, _)| quirks.takes(key, &model.name)) {
         let key = match &quirks.max_tokens_field {

@@ -172,12 +172,15 @@ pub fn from_status(at: &Place, status: u16, text: &str) -> Fault {
     let said = body.as_ref().and_then(fault::find);
     let is_json = said.is_some();
     let said = said.unwrap_or_else(|| Said { message: plain(text), ..Said::default() });
-    let sort = match sort(status, &said) {
-        Sort::NoModel if !is_json => Sort::NoPath,
-        // The page of a proxy that limits the bytes of a body.
-        Sort::TooLong if status == 413 && !is_json => Sort::TooLarge,
-        other => other,
-    };
+    let mut sort = sort(status, &said);
+    if !is_json {
+        sort = match (sort, status) {
+            (Sort::NoModel, _) => Sort::NoPath,
+            // The page of a proxy that limits the bytes of a body.
+            (Sort::TooLong, 413) => Sort::TooLarge,
+            (sort, _) => sort,
+        };
+    }
     Fault { hint: retry::hint_in(&said.message), ..explain(at, &format!("status {status}"), sort, &said) }
 }
 

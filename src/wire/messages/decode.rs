@@ -191,12 +191,13 @@ impl Reader {
             }
             "message_stop" => self.end(out),
             "ping" => {}
-            _ => {
-                let is_error = name == "error" || kind == "error" || event.error.is_some();
-                if is_error || kind.is_empty() {
-                    self.error(data, is_error, out);
-                }
+            _ if name == "error" || kind == "error" || event.error.is_some() => {
+                let value: Value = serde_json::from_str(data).unwrap_or_default();
+                let said = fault::find(&value).unwrap_or_else(|| fault::read(&value));
+                out.push(Delta::Error { message: said.message, kind: said.kind });
             }
+            "" => self.foreign(data, out),
+            _ => {}
         }
         // What comes after the reason changes the whole once more.
         if self.stopped && kind.starts_with("content_block") {
@@ -361,10 +362,10 @@ impl Reader {
         });
     }
 
-    /// An error in this API's shape, in another's, or an event that is of no API.
-    fn error(&mut self, data: &str, is_error: bool, out: &mut Vec<Delta>) {
+    /// An error in another API's shape, or an event that is of no API.
+    fn foreign(&mut self, data: &str, out: &mut Vec<Delta>) {
         let value: Value = serde_json::from_str(data).unwrap_or_default();
-        match fault::find(&value).or_else(|| is_error.then(|| fault::read(&value))) {
+        match fault::find(&value) {
             Some(said) => out.push(Delta::Error { message: said.message, kind: said.kind }),
             None => self.skipped += 1,
         }
