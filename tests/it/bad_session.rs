@@ -252,7 +252,7 @@ fn a_model_known_to_see_nothing_is_sent_no_image() {
     let tack = Tack::bare();
     tack.file("dot.png", PNG);
     let moved = format!("model_providers.deepseek.base_url={}", server.url());
-    let flags = ["-c", &moved, "-m", "deepseek/deepseek-v4-flash", "--harness", "minimal"];
+    let flags = ["-c", &moved, "-m", "deepseek/deepseek-v4-pro", "--harness", "minimal"];
     let refused = tack.run(flags.iter().chain(&["-p", "look", "-i", "dot.png"])).code(2);
     assert!(server.requests().is_empty());
     insta::assert_snapshot!(row("before anything is sent", &tack, &refused));
