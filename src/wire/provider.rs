@@ -278,9 +278,11 @@ impl Provider {
         Some(Self { wire, base_url, quirks, others, ..self.clone() })
     }
 
-    /// The key without the white space that a shell or an editor put around it; None when nothing is left.
+    /// The key without the white space and marks that a shell or an editor put around it; None when
+    /// nothing is left.
     pub fn usable_key(&self) -> Option<&str> {
-        self.key.as_ref().map(|key| key.reveal().trim()).filter(|key| !key.is_empty())
+        let around = |c: char| c.is_whitespace() || c == '\u{FEFF}';
+        self.key.as_ref().map(|key| key.reveal().trim_matches(around)).filter(|key| !key.is_empty())
     }
 
     /// The address for this path of a wire (`/chat/completions`). A base URL that is only a host gets

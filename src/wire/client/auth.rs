@@ -3,6 +3,7 @@
 //! The command is the user's own and runs with the user's rights. What it prints on standard output
 //! is a secret, so no message ever holds it.
 
+use std::pin::pin;
 use std::process::Stdio;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -11,11 +12,15 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, Command};
 use tokio::time::{Instant, timeout};
 
+use super::hide;
+use crate::model::steers;
 use crate::wire::Failure;
 use crate::wire::provider::{Auth, Provider, Secret};
 
 /// Most bytes of a key, and of what the command says about a failure.
 const MOST: u64 = 64 << 10;
+/// How long the pipes are read after its end: what it leaves running may hold them open for ever.
+const REST: Duration = Duration::from_millis(200);
 /// Most characters of its last words.
 const WORDS: usize = 300;
 
@@ -75,14 +80,30 @@ async fn run(auth: &Auth, provider: &Provider) -> Result<Secret, Failure> {
     command.process_group(0);
     let child = command.kill_on_drop(true).spawn().map_err(|error| setup(error.to_string()))?;
     let mut group = Group(child);
-    let (out, err) = (group.0.stdout.take(), group.0.stderr.take());
-    let ended = timeout(auth.timeout, async { tokio::join!(read(out), read(err), group.0.wait()) }).await;
-    let Ok((out, err, status)) = ended else {
+    let (stdout, stderr) = (group.0.stdout.take(), group.0.stderr.take());
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let ended = timeout(auth.timeout, async {
+        let mut reading = pin!(async { tokio::join!(read(stdout, &mut out), read(stderr, &mut err)) });
+        tokio::select! {
+            _ = &mut reading => group.0.wait().await,
+            status = group.0.wait() => {
+                let _ = timeout(REST, reading).await;
+                status
+            }
+        }
+    });
+    let Ok(status) = ended.await else {
         return Err(setup(format!("no key within {}", seconds(auth.timeout))));
     };
     let status = status.map_err(|error| setup(error.to_string()))?;
+    if out.len() as u64 >= MOST {
+        return Err(setup(format!("it printed more than {} KB", MOST >> 10)));
+    }
     if !status.success() {
-        return Err(setup(match last_line(&err) {
+        // It may repeat there what it printed as the key.
+        let printed = String::from_utf8_lossy(&out);
+        let said = last_line(&err).map(|words| hide::secrets(&words, printed.split_whitespace()));
+        return Err(setup(match said {
             Some(words) => format!("{status}: {words}"),
             None => status.to_string(),
         }));
@@ -108,19 +129,17 @@ impl Drop for Group {
     }
 }
 
-async fn read(from: Option<impl AsyncRead + Unpin>) -> Vec<u8> {
-    let mut bytes = Vec::new();
+async fn read(from: Option<impl AsyncRead + Unpin>, bytes: &mut Vec<u8>) {
     if let Some(from) = from {
         // What came before a failure is what there is.
-        let _ = from.take(MOST).read_to_end(&mut bytes).await;
+        let _ = from.take(MOST).read_to_end(bytes).await;
     }
-    bytes
 }
 
 fn last_line(bytes: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(bytes);
     let line = text.lines().map(str::trim).rfind(|line| !line.is_empty())?;
-    let clean = line.chars().map(|c| if c.is_control() { ' ' } else { c });
+    let clean = line.chars().map(|c| if steers(c) { ' ' } else { c });
     Some(clean.take(WORDS).collect())
 }
 
