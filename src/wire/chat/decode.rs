@@ -336,7 +336,8 @@ fn usage(raw: Raw) -> Option<Usage> {
     }
     let reasoning = first(&["/completion_tokens_details/reasoning_tokens", "/reasoning_tokens"]);
     // xAI counts reasoning beside the output; the total tells.
-    let apart = reasoning > 0 && count("/total_tokens") == Some(input + output + reasoning);
+    let apart = reasoning > 0
+        && count("/total_tokens") == Some(input.saturating_add(output).saturating_add(reasoning));
     Some(Usage {
         input,
         cached: first(&[
@@ -345,7 +346,7 @@ fn usage(raw: Raw) -> Option<Usage> {
             "/cached_tokens",
         ]),
         cache_write: first(&["/prompt_tokens_details/cache_write_tokens"]),
-        output: if apart { output + reasoning } else { output },
+        output: if apart { output.saturating_add(reasoning) } else { output },
         reasoning,
     })
 }
