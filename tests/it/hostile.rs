@@ -9,6 +9,8 @@ use crate::server::*;
 on_every_wire! {
     seals_that_were_edited_in_the_log_do_not_reach_the_server,
     counts_beyond_all_numbers_are_counted_as_far_as_numbers_go,
+    a_second_reply_behind_the_end_of_the_first_is_none,
+    a_reply_of_endless_parts_is_broken_off,
 }
 
 /// The log with every seal replaced.
@@ -102,6 +104,33 @@ fn counts_beyond_all_numbers_are_counted_as_far_as_numbers_go() {
         assert_eq!(last["usage"]["input_tokens"], most, "{count}");
         assert_eq!(last["usage"]["output_tokens"], most, "{count}");
     }
+}
+
+fn a_second_reply_behind_the_end_of_the_first_is_none() {
+    let args = json!({"command": "echo x >> ran"}).to_string();
+    let reply = |id: &str| vec![call(0, id, "bash", &args), end("tool_calls"), done()];
+    let server = Server::start(vec![sse([reply("a"), reply("b")].concat())]);
+    let tack = Tack::new(&server);
+    tack.run(["-p", "x"]).code(0);
+    assert_eq!(tack.read("ran"), "x\n");
+}
+
+fn a_reply_of_endless_parts_is_broken_off() {
+    let part = |n: u32| match wire() {
+        WireKind::Chat => {
+            json!({"choices": [{"delta": {"tool_calls": [{"index": n, "id": format!("c{n}")}]}}]})
+        }
+        WireKind::Responses => {
+            json!({"type": "response.output_text.delta", "item_id": format!("m{n}"), "delta": "a"})
+        }
+        WireKind::Messages => {
+            json!({"type": "content_block_start", "index": n, "content_block": {"type": "text", "text": "a"}})
+        }
+    };
+    let reply = || sse((0..6000).map(part).map(|part| event(&part)));
+    let server = Server::start(vec![reply(), reply()]);
+    let ran = Tack::new(&server).run(["-p", "x"]).code(1);
+    assert!(ran.stderr.contains("more than 4096 parts"), "{}", ran.stderr);
 }
 
 #[test]

@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use super::seal::Gathered;
 use super::think::Think;
 use crate::model::{Stop, Usage};
-use crate::wire::{Decoder, Delta, fault};
+use crate::wire::{Decoder, Delta, MOST_PARTS, fault, too_many};
 
 #[derive(Default)]
 pub(super) struct Reader {
@@ -125,6 +125,9 @@ impl Decoder for Reader {
             out.push(Delta::End);
         } else if !data.is_empty() {
             self.chunk(name, data, &mut out);
+        }
+        if self.calls.len() > MOST_PARTS {
+            out.push(too_many());
         }
         out
     }
