@@ -136,7 +136,7 @@ impl Agent {
         if let (Some(most), Some(spent)) = (self.bounds.cost, self.cost)
             && spent >= most
         {
-            return Some(self.limit(format!("${spent:.4} spent of ${most:.2} (--max-cost)")).await);
+            return Some(self.limit(format!("${spent:.4} spent of ${most} (--max-cost)")).await);
         }
         None
     }

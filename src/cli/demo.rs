@@ -4,9 +4,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::args::{ExecFlags, SessionFlags};
+use super::choice::DEMO;
 use super::error::CliError;
 use super::exec::{Turn, output, run_ready};
-use super::setup::{self, DEMO, Which};
+use super::setup::{self, Which};
 use crate::agent::Stopper;
 use crate::model::Said;
 use crate::sandbox::{Mode, Tier};

@@ -141,6 +141,9 @@ fn advice(error: &clap::Error, known: &clap::Command) -> String {
     };
     let wrong = text(ContextKind::InvalidArg).unwrap_or_default();
     match error.kind() {
+        ErrorKind::UnknownArgument if elsewhere(wrong).is_some() => {
+            elsewhere(wrong).unwrap_or_default().to_owned()
+        }
         ErrorKind::UnknownArgument if wrong.starts_with("--") => {
             let flags: Vec<String> = flags(known).collect();
             // A flag of another command is spelt right and still not taken here.
@@ -152,7 +155,7 @@ fn advice(error: &clap::Error, known: &clap::Command) -> String {
             }
         }
         ErrorKind::UnknownArgument if !wrong.starts_with('-') => {
-            "a prompt of several words goes in quotes; tack --help lists the commands".to_owned()
+            "a prompt goes in quotes: tack -p \"PROMPT\"; tack --help lists the commands".to_owned()
         }
         ErrorKind::InvalidUtf8 => {
             "only names of folders and files may hold other bytes than UTF-8".to_owned()
@@ -173,6 +176,17 @@ fn advice(error: &clap::Error, known: &clap::Command) -> String {
                 |way| format!("write it as: {way}"),
             )
         }
+    }
+}
+
+/// What other agents call differently.
+fn elsewhere(flag: &str) -> Option<&'static str> {
+    match flag {
+        "--full-auto" => Some("leave it out: a run asks nobody and works in the sandbox; --yolo lifts that"),
+        "--dangerously-skip-permissions" => Some("it is called --yolo"),
+        "--output-format" => Some("it is called --json"),
+        "--continue" | "--resume" => Some("go on with: tack exec resume --last PROMPT"),
+        _ => None,
     }
 }
 

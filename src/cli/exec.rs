@@ -8,6 +8,7 @@ use clap::Subcommand;
 
 use super::args::{Color, ExecFlags, JsonDetail, SessionFlags};
 use super::error::CliError;
+use super::runtime;
 use super::setup::{self, Ready, Which};
 use crate::agent::{Agent, Schema, Stopper, Why, events};
 use crate::exec::{self, Format, Output, stdin};
@@ -230,20 +231,10 @@ pub(super) fn run_ready(ready: Ready, turn: Turn, output: &Output) -> Result<i32
             let _ = shown_at.send(exec::show(heard, &output, &stopper));
         }
     };
-    // One thread: to wake another one for each piece of a reply costs more than to read it.
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| CliError::failed(format!("cannot start: {error}")))?;
-    std::thread::Builder::new()
-        .name("frontend".to_owned())
-        .spawn(frontend)
-        .map_err(|error| CliError::failed(format!("cannot start: {error}")))?;
+    let runtime = runtime()?;
+    thread("frontend", frontend)?;
     let watched = stopper.clone();
-    std::thread::Builder::new()
-        .name("reader".to_owned())
-        .spawn(move || exec::watch_reader(&watched))
-        .map_err(|error| CliError::failed(format!("cannot start: {error}")))?;
+    thread("reader", move || exec::watch_reader(&watched))?;
     let opened = runtime.block_on(async {
         let mut agent = Agent::new(setup, out);
         let watch = async {
@@ -271,6 +262,11 @@ pub(super) fn run_ready(ready: Ready, turn: Turn, output: &Output) -> Result<i32
         return Err(CliError::unwritten(error));
     }
     Ok(code)
+}
+
+fn thread(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), CliError> {
+    let started = std::thread::Builder::new().name(name.to_owned()).spawn(work);
+    started.map(drop).map_err(|error| CliError::failed(format!("cannot start: {error}")))
 }
 
 async fn time_limit(seconds: Option<u64>, stopper: &Stopper) {

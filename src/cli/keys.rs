@@ -3,7 +3,8 @@
 use super::error::CliError;
 use super::setup::Base;
 use crate::login::{self, Keys, Place};
-use crate::wire::provider::Provider;
+use crate::wire::catalog;
+use crate::wire::provider::{self, Provider};
 
 /// Whether a provider's key is there, and where. Never the key.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,6 +70,33 @@ impl Base {
             return Err(self.key_missing(provider));
         }
         Ok(())
+    }
+
+    fn key_missing(&self, provider: &Provider) -> CliError {
+        let (name, id) = (&provider.name, &provider.id);
+        let Some(variable) = &provider.env_key else {
+            return CliError::usage(format!("{name} wants a key, and none is configured"))
+                .hint(format!("store one: tack login {id}; or set env_key in [model_providers.{id}]"));
+        };
+        let state = match (self.env.get(variable), self.env.text(variable)) {
+            (None, _) => "not set",
+            (Some(_), None) => "not UTF-8",
+            (Some(_), Some(_)) => "blank",
+        };
+        let other = self.other_provider(id).unwrap_or_default();
+        CliError::usage(format!("{name} wants a key, and {variable} is {state}"))
+            .hint(format!("export {variable}=… or store one: tack login {id}{other}"))
+    }
+
+    /// A hint for a bare name that may have been meant for somebody else than the usual provider.
+    fn other_provider(&self, usual: &str) -> Option<String> {
+        let model = self.config.model.as_deref().filter(|model| !model.contains('/'))?;
+        let has = |id: &str| catalog::models(id).any(|known| known == model);
+        if self.config.model_provider.is_some() || has(usual) {
+            return None;
+        }
+        let meant = provider::ids().into_iter().find(|id| has(id)).unwrap_or("ollama");
+        Some(format!("; or name another provider: -m PROVIDER/MODEL, such as -m {meant}/{model}"))
     }
 
     /// Looks at variables and the list of stored keys; asks no keychain.

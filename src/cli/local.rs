@@ -2,6 +2,7 @@
 
 use super::args::SessionFlags;
 use super::error::CliError;
+use super::runtime;
 use super::setup::Base;
 use crate::config;
 use crate::wire::local::{self, Found, Kind, Saw, Server, State, Tried};
@@ -92,13 +93,6 @@ impl Base {
             starts.join(" or ")
         ))
     }
-}
-
-pub(super) fn runtime() -> Result<tokio::runtime::Runtime, CliError> {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| CliError::failed(format!("cannot start: {error}")))
 }
 
 /// What runs, each server once.

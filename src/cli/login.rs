@@ -29,7 +29,7 @@ pub(super) struct OutArgs {
 
 pub(super) fn run(args: &Args, flags: &SessionFlags) -> Result<i32, CliError> {
     let base = setup::base(flags)?;
-    let provider = whose(&base, args.id.as_deref())?;
+    let provider = whose(&base, "login", args.id.as_deref())?;
     let keys = keys(&base)?;
     let text = if std::io::stdin().is_terminal() {
         match typed::ask(&format!("Key for {} (not shown): ", provider.name))? {
@@ -69,7 +69,7 @@ pub(super) fn run_out(args: &OutArgs, flags: &SessionFlags) -> Result<i32, CliEr
     let (id, name) = match &args.id {
         Some(id) if keys.place(id)?.is_some() => (id.clone(), id.clone()),
         id => {
-            let provider = whose(&base, id.as_deref())?;
+            let provider = whose(&base, "logout", id.as_deref())?;
             (provider.id, provider.name)
         }
     };
@@ -87,19 +87,16 @@ fn keys(base: &Base) -> Result<Keys, CliError> {
         .ok_or_else(|| CliError::usage("there is no folder to store a key in").hint("set HOME or TACK_HOME"))
 }
 
-/// The provider named, or the one that the configuration uses.
-fn whose(base: &Base, id: Option<&str>) -> Result<Provider, CliError> {
-    let used = || {
-        let prefix = base.config.model.as_deref().and_then(|name| name.split_once('/')).map(|(id, _)| id);
-        let known = config::known(&base.config);
-        let prefix = prefix.filter(|id| known.iter().any(|known| known == id));
-        base.config.model_provider.as_deref().or(prefix)
-    };
-    let Some(id) = id.or_else(used) else {
-        return Err(CliError::usage("which provider? none is in use")
-            .hint("name one, such as: tack login openrouter; tack providers lists them"));
-    };
-    Ok(config::resolve(&base.config, id, &base.env, &base.dirs)?)
+/// The provider that the command was given, or the one that the configuration uses.
+fn whose(base: &Base, command: &str, id: Option<&str>) -> Result<Provider, CliError> {
+    if let Some(id) = id.or(base.config.model_provider.as_deref()) {
+        return Ok(config::resolve(&base.config, id, &base.env, &base.dirs)?);
+    }
+    match base.chosen() {
+        Ok((_, Some(provider))) => Ok(provider),
+        Ok((_, None)) | Err(_) => Err(CliError::usage("which provider? none is in use")
+            .hint(format!("name one, such as: tack {command} openrouter; tack providers lists them"))),
+    }
 }
 
 /// What is piped in, to its end.

@@ -3,6 +3,7 @@
 //! Everything here ends in an exit code; `error` is the one place where an error becomes words.
 
 mod args;
+mod choice;
 mod demo;
 mod doctor;
 mod error;
@@ -143,4 +144,12 @@ fn dispatch(cli: Cli) -> Result<i32, CliError> {
 
 fn later(command: &str) -> CliError {
     CliError::usage(format!("`tack {command}` is not built yet"))
+}
+
+/// One thread: to wake another one for each piece of a reply costs more than to read it.
+fn runtime() -> Result<tokio::runtime::Runtime, CliError> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| CliError::failed(format!("cannot start: {error}")))
 }

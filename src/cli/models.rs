@@ -8,7 +8,8 @@ use serde_json::json;
 
 use super::args::SessionFlags;
 use super::error::CliError;
-use super::local::{running, runtime};
+use super::local::running;
+use super::runtime;
 use super::setup::{self, Base};
 use crate::config;
 use crate::model::{Class, WireKind};
@@ -54,10 +55,7 @@ pub(super) fn run(args: &Args, flags: &SessionFlags) -> Result<i32, CliError> {
     let mut provider = config::resolve(&base.config, id, &base.env, &base.dirs)?;
     let mut rows: BTreeMap<String, Option<Listed>> =
         catalog::models(id).map(|name| (name.to_owned(), None)).collect();
-    let asked = match base.give_key(&mut provider) {
-        Ok(()) => ask(provider).map_err(|failure| CliError::failed(failure.to_string())),
-        Err(error) => Err(error),
-    };
+    let asked = base.give_key(&mut provider).and_then(|()| ask(provider));
     let code = match asked {
         Ok(listed) => {
             rows.extend(listed.into_iter().map(|one| (one.name.clone(), Some(one))));
@@ -80,13 +78,13 @@ pub(super) fn run(args: &Args, flags: &SessionFlags) -> Result<i32, CliError> {
 }
 
 /// The service's own list.
-fn ask(provider: Provider) -> Result<Vec<Listed>, Failure> {
-    let url = list_url(&provider)?;
+fn ask(provider: Provider) -> Result<Vec<Listed>, CliError> {
+    let failed = |failure: Failure| CliError::failed(failure.to_string());
+    let url = list_url(&provider).map_err(failed)?;
     let name = provider.name.clone();
-    let client = HttpClient::new(provider)?;
-    let runtime = runtime().map_err(|error| Failure::Setup(error.into_parts().0))?;
-    let body = runtime.block_on(client.get_json(&url, LIMITS))?;
-    models::list(&body).ok_or_else(|| Failure::Setup(format!("what {name} sent is no list of models")))
+    let client = HttpClient::new(provider).map_err(failed)?;
+    let body = runtime()?.block_on(client.get_json(&url, LIMITS)).map_err(failed)?;
+    models::list(&body).ok_or_else(|| CliError::failed(format!("what {name} sent is no list of models")))
 }
 
 /// Where a provider lists its models. Anthropic's API gives twenty unless asked for more.

@@ -8,6 +8,8 @@ use super::args::SessionFlags;
 use super::error::CliError;
 use super::setup;
 use crate::config;
+use crate::model::WireKind;
+use crate::wire::provider::shown;
 
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
@@ -28,24 +30,19 @@ pub(super) fn run(args: &Args, flags: &SessionFlags) -> Result<i32, CliError> {
             }
         };
         let state = base.key_state(&provider)?;
-        let (name, wire, key) = (&provider.name, provider.wire.name(), state.text(&provider));
-        // A query or a password in an address may be a key.
+        let wires: Vec<&str> = provider.wires().into_iter().map(WireKind::name).collect();
+        let (name, key) = (&provider.name, state.text(&provider));
         let address = provider.url("").map(|url| shown(&url)).unwrap_or_default();
         if args.json {
             let line = json!({
-                "id": id, "name": name, "wire": wire, "base_url": address, "local": provider.local,
+                "id": id, "name": name, "wire": provider.wire.name(), "wires": wires, "base_url": address, "local": provider.local,
                 "env_key": provider.env_key, "key": state.word(),
             });
             writeln!(out, "{line}")?;
         } else {
-            writeln!(out, "{id:<16} {name:<22} {wire:<9}  {key:<28}  {address}")?;
+            let wires = wires.join(" ");
+            writeln!(out, "{id:<16} {name:<22} {wires:<23}  {key:<28}  {address}")?;
         }
     }
     Ok(0)
-}
-
-/// An address without what may be secret in it.
-pub(super) fn shown(url: &reqwest::Url) -> String {
-    let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
-    format!("{}://{}{port}{}", url.scheme(), url.host_str().unwrap_or_default(), url.path())
 }

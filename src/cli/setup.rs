@@ -1,33 +1,22 @@
 //! From flags, files and environment to a session that can run.
 //!
-//! The only place that reads the environment. What is missing is said before anything is sent.
+//! The only place that reads the environment. Whom to ask is for `choice`. What is missing is said before
+//! anything is sent.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use sha2::Digest;
 
 use super::args::{Approval, SessionFlags, SessionMode};
 use super::error::CliError;
-use crate::agent::{Bounds, Holds, Setup, Stopper, scene};
+use crate::agent::{Bounds, Setup, Stopper, scene};
 use crate::config::{self, Config, Dirs, Env, Inputs, Launcher, Override, Strictness};
-use crate::harness::{Harness, Library};
-use crate::model::{Class, Model, SessionId, Thinking, WireKind};
+use crate::harness::Library;
+use crate::model::{Model, SessionId};
 use crate::sandbox::{EnvWish, Mode, Net, Policy, PolicyError, Scratch, Wish};
 use crate::store::{Session, Sessions};
-use crate::wire::Client;
-use crate::wire::catalog;
-use crate::wire::client::HttpClient;
 use crate::wire::local::Found;
-use crate::wire::provider::Provider;
-use crate::wire::recorded::Recorded;
-
-/// A window of fewer surfaces than this is tight.
-const ROOM: u64 = 4;
-
-/// Id of the provider whose model is a recording.
-pub(super) const DEMO: &str = "demo";
 
 /// What every command needs: the environment, the folders, the merged configuration.
 pub(super) struct Base {
@@ -125,127 +114,6 @@ fn overrides(flags: &SessionFlags) -> Result<Vec<Override>, CliError> {
 }
 
 impl Base {
-    /// The model and who serves it, with the key that is wanted there.
-    pub(super) fn model(&self) -> Result<(Model, Option<Provider>), CliError> {
-        let (model, mut provider) = self.chosen()?;
-        if let Some(provider) = &mut provider {
-            self.give_key(provider)?;
-        }
-        Ok((model, provider))
-    }
-
-    /// The same without looking for stored keys, by configuration and catalog.
-    pub(super) fn chosen(&self) -> Result<(Model, Option<Provider>), CliError> {
-        if self.config.model_provider.as_deref() == Some(DEMO) {
-            return Ok((demo_model(), None));
-        }
-        let known = config::known(&self.config);
-        if let (Some(name), None) = (&self.config.model, &self.config.model_provider)
-            && known.contains(name)
-        {
-            return Err(CliError::usage(format!("{name} is a provider, and no model of it is named"))
-                .hint(format!("name one: -m {name}/MODEL")));
-        }
-        let choice = match config::usual_model(&self.config, &self.env) {
-            Some((provider, model)) => config::Choice { provider, model },
-            None => config::choose(&self.config, &known, |provider, name| {
-                let found = self.found.as_ref().is_some_and(|found| found.name == name);
-                (found || catalog::models(provider).any(|model| model == name)).then_some(true)
-            })?,
-        };
-        let provider = config::resolve(&self.config, &choice.provider, &self.env, &self.dirs)?;
-        let facts = catalog::facts(&choice.provider, &choice.model);
-        let told = self.found.clone().unwrap_or_default();
-        let prices = self.config.prices.get(&format!("{}/{}", choice.provider, choice.model)).copied();
-        let model = Model {
-            wire: provider.wire,
-            class: Class::of(&choice.model, !provider.local),
-            window: self.config.model_context_window.or(told.window).or(facts.window),
-            max_output: facts.max_output,
-            vision: told.vision.or(facts.vision),
-            effort: self.config.model_reasoning_effort.clone(),
-            thinking: thinking(facts.thinking, &provider),
-            local: provider.local,
-            prices: prices.or(facts.prices),
-            provider: choice.provider,
-            name: choice.model,
-        };
-        Ok((model, Some(provider)))
-    }
-
-    pub(super) fn key_missing(&self, provider: &Provider) -> CliError {
-        let (name, id) = (&provider.name, &provider.id);
-        let Some(variable) = &provider.env_key else {
-            return CliError::usage(format!("{name} wants a key, and none is configured"))
-                .hint(format!("store one: tack login {id}; or set env_key in [model_providers.{id}]"));
-        };
-        let state = match (self.env.get(variable), self.env.text(variable)) {
-            (None, _) => "not set",
-            (Some(_), None) => "not UTF-8",
-            (Some(_), Some(_)) => "blank",
-        };
-        // A bare name may have been meant for somebody else.
-        let bare = self.config.model.as_deref().is_some_and(|model| !model.contains('/'));
-        let other = match self.config.model_provider {
-            None if bare => "; or name another provider: -m PROVIDER/MODEL, such as -m ollama/MODEL",
-            None | Some(_) => "",
-        };
-        CliError::usage(format!("{name} wants a key, and {variable} is {state}"))
-            .hint(format!("export {variable}=… or store one: tack login {id}{other}"))
-    }
-
-    /// The harness asked for, or the one that suits the model.
-    pub(super) fn harness(&self, model: &Model) -> Result<Arc<dyn Harness>, CliError> {
-        let id = match self.config.harness.as_deref() {
-            None | Some("auto") => self.library.pick(&model.provider, &model.name),
-            Some(id) => id.to_owned(),
-        };
-        let harness = self.library.get(&id).map_err(|error| CliError::usage(error.to_string()))?;
-        Ok(harness)
-    }
-
-    /// Provider and model over the wire that both the harness and the provider speak: the one that was
-    /// set, else the provider's usual one, else the harness's first.
-    pub(super) fn over_wire(
-        &self,
-        harness: &dyn Harness,
-        provider: &Provider,
-        model: &mut Model,
-    ) -> Result<Provider, CliError> {
-        let spoken = harness.wires();
-        let offered = provider.wires();
-        let usual = offered.first().filter(|wire| spoken.contains(wire));
-        let wire = usual.or_else(|| spoken.iter().find(|wire| offered.contains(wire)));
-        let Some(found) = wire.and_then(|wire| provider.over(*wire)) else {
-            return Err(no_wire(harness, provider));
-        };
-        model.wire = found.wire;
-        let facts = catalog::facts(&provider.id, &model.name);
-        model.thinking = thinking(facts.thinking, &found);
-        Ok(found)
-    }
-
-    /// Says so when a local model's window leaves the harness little room, and gives it the surface
-    /// for small models, unless the user chose the harness.
-    pub(super) fn fit_window(&self, model: &mut Model, harness: &dyn Harness) -> Option<String> {
-        let window = model.window.filter(|_| model.local)?;
-        let surface = self.library.sample(harness.id(), model).ok()?.listing.tokens;
-        if window >= ROOM * surface as u64 {
-            return None;
-        }
-        let tight = format!(
-            "the window of {} has {window} tokens, and harness {} takes about {surface} of them",
-            model.name,
-            harness.id()
-        );
-        let chosen = self.config.harness.as_deref().is_some_and(|id| id != "auto");
-        if chosen || model.class == Class::S {
-            return Some(format!("{tight}; start the server with a larger one"));
-        }
-        model.class = Class::S;
-        Some(format!("{tight}: its form for small models is used; start the server with a larger one"))
-    }
-
     pub(super) fn sessions(&self) -> Option<Sessions> {
         self.dirs.sessions().map(Sessions::new)
     }
@@ -352,36 +220,27 @@ impl Base {
         stopper: Stopper,
     ) -> Result<Ready, CliError> {
         self.use_local(flags)?;
-        let (mut model, provider) = self.model()?;
-        let harness = self.harness(&model)?;
-        let provider = match provider {
-            Some(provider) => Some(self.over_wire(&*harness, &provider, &mut model)?),
-            None => None,
+        let opened = match which {
+            Which::Id(_) | Which::Last => Some(self.session(which)?),
+            Which::New | Which::Ephemeral => None,
         };
-        let holds = match &provider {
-            Some(provider) if provider.quirks.schema => Holds::BesideTools,
-            // llama.cpp, Ollama, LM Studio and vLLM all do, over this wire.
-            Some(provider) if provider.local && provider.wire == WireKind::Chat => Holds::Alone,
-            Some(_) | None => Holds::Nothing,
-        };
-        let client: Arc<dyn Client> = match provider {
-            Some(provider) => {
-                Arc::new(HttpClient::new(provider).map_err(|failure| CliError::usage(failure.to_string()))?)
-            }
-            None => {
-                Arc::new(Recorded::new(harness.id()).map_err(|failure| CliError::usage(failure.to_string()))?)
-            }
-        };
-        if flags.max_cost.is_some() && model.prices.is_none() && model.provider != DEMO {
-            return Err(no_price(&model));
+        if let Some((_, Some(loaded))) = &opened {
+            self.go_on_as(&loaded.items);
         }
-        let tight = self.fit_window(&mut model, &*harness);
-        model.prices = model.prices.or(model.local.then(Default::default));
+        let mut chosen = self.choose()?;
+        if flags.max_cost.is_some() && chosen.model.prices.is_none() && chosen.provider.is_some() {
+            return Err(no_price(&chosen.model));
+        }
+        chosen.model.prices = chosen.model.prices.or(chosen.model.local.then(Default::default));
+        let (client, holds) = (chosen.client()?, chosen.holds());
         let (policy, notices, scratch) = self.policy(flags)?;
-        let (session, loaded) = self.session(which)?;
+        let (session, loaded) = match opened {
+            Some(opened) => opened,
+            None => self.session(which)?,
+        };
         let mut warnings = self.warnings.clone();
         warnings.extend(notices);
-        warnings.extend(tight);
+        warnings.extend(chosen.tight);
         warnings.extend(approvals(flags));
         if let Some(loaded) = &loaded {
             warnings.extend(loaded.warnings.clone());
@@ -389,9 +248,9 @@ impl Base {
         let setup = Setup {
             env: self.command_env(&policy),
             sandbox: crate::sandbox::system().into(),
-            model,
+            model: chosen.model,
             client,
-            harness,
+            harness: chosen.harness,
             policy,
             session,
             loaded,
@@ -409,42 +268,9 @@ impl Base {
     }
 }
 
-/// What is known of the model, unless the service takes no such thing over this wire.
-fn thinking(known: Option<Thinking>, provider: &Provider) -> Thinking {
-    match provider.quirks.thinking {
-        Thinking::None => Thinking::None,
-        usual => known.unwrap_or(usual),
-    }
-}
-
-fn no_wire(harness: &dyn Harness, provider: &Provider) -> CliError {
-    let names = |wires: &[WireKind]| wires.iter().map(|wire| wire.name()).collect::<Vec<_>>().join(", ");
-    let (id, at) = (harness.id(), &provider.id);
-    let (speaks, offers) = (names(harness.wires()), names(&provider.wires()));
-    CliError::usage(format!("harness {id} speaks {speaks}, and provider {at} speaks {offers}")).hint(format!(
-        "choose another harness with --harness, or set wire_api in [model_providers.{at}] if it speaks {speaks} too"
-    ))
-}
-
 fn last(sessions: &Sessions, cwd: &Path) -> Result<SessionId, CliError> {
     let found = sessions.last(Some(cwd)).or_else(|| sessions.last(None));
     found.ok_or_else(|| CliError::usage("there is no earlier session").hint("start one with: tack -p PROMPT"))
-}
-
-fn demo_model() -> Model {
-    Model {
-        provider: DEMO.to_owned(),
-        name: "recorded".to_owned(),
-        wire: WireKind::Chat,
-        class: Class::M,
-        window: None,
-        max_output: None,
-        vision: Some(false),
-        effort: None,
-        thinking: Thinking::default(),
-        local: true,
-        prices: None,
-    }
 }
 
 fn no_price(model: &Model) -> CliError {

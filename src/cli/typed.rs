@@ -22,8 +22,7 @@ pub(super) fn ask(question: &str) -> Result<Typed, CliError> {
     let before = tcgetattr(std::io::stdin()).map_err(|error| failed(&error))?;
     let mut hidden = before.clone();
     hidden.local_modes.remove(LocalModes::ECHO);
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| failed(&error))?;
+    let runtime = super::runtime()?;
     let line = runtime.block_on(async {
         // Before the echo goes, so that no signal can leave the terminal without it.
         let stop = stopped().map_err(|error| failed(&error))?;

@@ -44,24 +44,30 @@ pub struct Loaded {
 const VARIABLES: [(&str, &str); 3] =
     [("TACK_MODEL", "model"), ("TACK_PROVIDER", "model_provider"), ("TACK_HARNESS", "harness")];
 
+/// Number of the first source that is about one run, after the two files.
+const PROFILE: usize = 2;
+
+/// What the vendors' own clients read. Below the files: whoever wrote one meant tack.
+const ADDRESSES: [(&str, &str); 2] =
+    [("OPENAI_BASE_URL", "openai_base_url"), ("ANTHROPIC_BASE_URL", "model_providers.anthropic.base_url")];
+
 /// Reads and merges everything.
 pub fn load(inputs: Inputs) -> Result<Loaded, ConfigError> {
     let mut stack = Stack::default();
+    stack.variables(&ADDRESSES, &inputs.env);
     if let Some(path) = inputs.dirs.config_file() {
         stack.lay(load::file(&path, Author::User)?);
     }
+    stack.source += 1;
     let project_trusted = project(&inputs, &mut stack)?;
+    stack.source = PROFILE;
     if let Some(name) = inputs.profile.clone().or_else(|| stack.text("profile")) {
         let profile = stack.profile(&name)?;
         stack.lay(Layer { table: profile, warnings: Vec::new() });
     }
-    for (variable, key) in VARIABLES {
-        match (inputs.env.get(variable), inputs.env.text(variable)) {
-            (_, Some(value)) => stack.lay(load::flag(Override::text(key, value), variable)),
-            (Some(_), None) => stack.notice(variable, "the value is not UTF-8 and is ignored"),
-            (None, None) => {}
-        }
-    }
+    stack.source += 1;
+    stack.variables(&VARIABLES, &inputs.env);
+    stack.source += 1;
     for setting in inputs.overrides {
         stack.lay(load::flag(setting, "--config"));
     }
@@ -71,8 +77,11 @@ pub fn load(inputs: Inputs) -> Result<Loaded, ConfigError> {
     if inputs.strict == Strictness::Strict && !lines.is_empty() {
         return Err(ConfigError::new(lines.join("\n")).hint("mend it, or leave out --strict-config"));
     }
-    let config = Config::deserialize(Value::Table(stack.table))
+    let mut config = Config::deserialize(Value::Table(stack.table))
         .map_err(|e| ConfigError::new(format!("the configuration does not fit together: {}", e.message())))?;
+    config.model_is_later = stack.model_from > stack.provider_from;
+    config.model_is_for_this_run = stack.model_from.max(stack.provider_from) >= PROFILE;
+    config.harness_is_for_this_run = stack.harness_from >= PROFILE;
     Ok(Loaded { config, warnings: stack.warnings, project_trusted })
 }
 
@@ -104,12 +113,38 @@ fn project(inputs: &Inputs, stack: &mut Stack) -> Result<bool, ConfigError> {
 struct Stack {
     table: Table,
     warnings: Vec<Warning>,
+    /// Number of the source being laid: files, profile, variables, flags.
+    source: usize,
+    /// The sources of `model`, `model_provider` and `harness`.
+    model_from: usize,
+    provider_from: usize,
+    harness_from: usize,
 }
 
 impl Stack {
     fn lay(&mut self, layer: Layer) {
+        if layer.table.contains_key("model") {
+            self.model_from = self.source;
+        }
+        if layer.table.contains_key("model_provider") {
+            self.provider_from = self.source;
+        }
+        if layer.table.contains_key("harness") {
+            self.harness_from = self.source;
+        }
         merge(&mut self.table, layer.table, "");
         self.warnings.extend(layer.warnings);
+    }
+
+    /// Lays what is set of these variables on the keys beside them.
+    fn variables(&mut self, which: &[(&str, &str)], env: &Env) {
+        for (variable, key) in which {
+            match (env.get(variable), env.text(variable)) {
+                (_, Some(value)) => self.lay(load::flag(Override::text(key, value), variable)),
+                (Some(_), None) => self.notice(variable, "the value is not UTF-8 and is ignored"),
+                (None, None) => {}
+            }
+        }
     }
 
     fn notice(&mut self, place: &str, text: &str) {

@@ -66,9 +66,9 @@ impl Override {
         Ok(Self { path, value: parsed.unwrap_or_else(|| Value::String(value.to_owned())) })
     }
 
-    /// A key that another flag sets: `-m` is `model`.
+    /// A dotted key that another flag or a variable sets: `-m` is `model`.
     pub fn text(key: &str, value: impl Into<String>) -> Self {
-        Self { path: vec![key.to_owned()], value: Value::String(value.into()) }
+        Self { path: key.split('.').map(str::to_owned).collect(), value: Value::String(value.into()) }
     }
 
     fn into_table(self) -> Table {

@@ -58,6 +58,14 @@ impl ConfigError {
 pub struct Config {
     pub model: Option<String>,
     pub model_provider: Option<String>,
+    /// `model` was set above `model_provider`: a provider in its name was meant to replace that one.
+    #[serde(skip)]
+    pub model_is_later: bool,
+    /// A profile, variable or flag set `model` or `model_provider`, or `harness`: not only a file.
+    #[serde(skip)]
+    pub model_is_for_this_run: bool,
+    #[serde(skip)]
+    pub harness_is_for_this_run: bool,
     /// An id or `auto`; `auto` when absent.
     pub harness: Option<String>,
     pub model_reasoning_effort: Option<String>,

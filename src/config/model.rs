@@ -1,6 +1,7 @@
 //! Which model at which provider a name means.
 
 use super::{Config, ConfigError, provider};
+use crate::wire::provider::builtin;
 
 /// A provider's id and the model's name there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,7 +17,8 @@ const USUAL: &str = "openai";
 /// whether a provider has a model of that name, None when that is not known.
 ///
 /// A name with a slash is taken whole where a provider is set that has it; otherwise the part
-/// before the first slash is the provider, if there is one of that id.
+/// before the first slash is the provider, if there is one of that id. Where it is not known what
+/// the provider has, the later word counts: `-m ollama/NAME` means Ollama, whatever a file says.
 pub fn choose(
     config: &Config,
     known: &[String],
@@ -43,19 +45,24 @@ pub fn choose(
         (Some(provider), Some((id, rest))) => match serves(provider, name) {
             Some(true) => (provider, name),
             Some(false) => (id, rest),
-            // Routers call their models `maker/name`; only the provider's own id is surely not
-            // part of the name.
             None if id == provider => (id, rest),
+            None if config.model_is_later && !is_maker(id, provider) => (id, rest),
             None => (provider, name),
         },
     };
     Ok(Choice { provider: provider.to_owned(), model: model.to_owned() })
 }
 
+/// Whether `id` is who made the model, in a name of the form that this provider's models have, rather
+/// than who is to serve it. Nobody's models are called after a local server or a provider of one's own.
+fn is_maker(id: &str, provider: &str) -> bool {
+    builtin(provider).is_some_and(|provider| provider.makers) && builtin(id).is_some_and(|id| !id.local)
+}
+
 fn no_model(provider: Option<&str>) -> ConfigError {
     match provider {
         Some(provider) => ConfigError::new(format!("no model is set for provider `{provider}`"))
-            .hint("name one with -m NAME or `model` in the configuration file"),
+            .hint(format!("name one with -m NAME or `model` in the configuration file; tack models --provider {provider} lists some")),
         None => ConfigError::new("no model is set up").hint(
             "with a key in OPENAI_API_KEY: tack -p PROMPT -m openai/MODEL (other providers likewise); \
              with a local server: tack -p PROMPT -m ollama/MODEL; with neither: tack demo",

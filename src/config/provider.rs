@@ -91,7 +91,7 @@ fn overlay(provider: &mut Provider, own: &ProviderKeys, env: &Env) -> Result<(),
     }
     provider.headers.extend(own.http_headers.iter().map(|(name, text)| (name.clone(), Secret::new(text))));
     provider.headers.extend(from_env(&own.env_http_headers, env));
-    provider.query.extend(own.query_params.clone());
+    provider.query.extend(own.query_params.iter().map(|(name, text)| (name.clone(), Secret::new(text))));
     Ok(())
 }
 

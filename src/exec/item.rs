@@ -45,7 +45,7 @@ pub(super) fn ended(call: &ToolCall, begun: &Value, outcome: &Outcome, cwd: &Pat
 /// What a call is about to change, by its own words; None when it changes no file.
 fn intended(action: &Action, makes_file: bool, cwd: &Path) -> Option<Value> {
     let kind = if makes_file { "add" } else { "update" };
-    let one = |path: &str, kind| json!([{ "path": cwd.join(path), "kind": kind }]);
+    let one = |path: &str, kind| json!([{ "path": full(cwd, path), "kind": kind }]);
     match action {
         Action::Write { path, mode: WriteMode::Create, .. } => Some(one(path, "add")),
         Action::Write { path, mode: WriteMode::Replace, .. } => Some(one(path, kind)),
@@ -55,7 +55,7 @@ fn intended(action: &Action, makes_file: bool, cwd: &Path) -> Option<Value> {
         Action::Patch { text, cwd: folder } => {
             let files = tools::patch_files(text);
             let cwd = cwd.join(folder.as_deref().unwrap_or_default());
-            let change = |(path, kind): &(String, &str)| json!({ "path": cwd.join(path), "kind": kind });
+            let change = |(path, kind): &(String, &str)| json!({ "path": full(&cwd, path), "kind": kind });
             Some(files.iter().map(change).collect())
         }
         Action::Shell { .. }
@@ -73,7 +73,7 @@ fn intended(action: &Action, makes_file: bool, cwd: &Path) -> Option<Value> {
 /// What changed, by the facts that the file tools leave in `data`.
 fn done(action: &Action, outcome: &Outcome, cwd: &Path) -> Option<Value> {
     let data = &outcome.data;
-    let full = |path: &Value| json!(cwd.join(path.as_str().unwrap_or_default()));
+    let place = |path: &Value| full(cwd, path.as_str().unwrap_or_default());
     if let Action::Patch { .. } = action {
         let files = data["files"].as_array()?;
         let changes = files.iter().map(|file| {
@@ -82,7 +82,7 @@ fn done(action: &Action, outcome: &Outcome, cwd: &Path) -> Option<Value> {
                 Some("delete") => "delete",
                 _ => "update",
             };
-            json!({ "path": full(&file["path"]), "kind": kind })
+            json!({ "path": place(&file["path"]), "kind": kind })
         });
         return Some(changes.collect());
     }
@@ -94,7 +94,12 @@ fn done(action: &Action, outcome: &Outcome, cwd: &Path) -> Option<Value> {
         () if data["removed"] == true => "delete",
         () => "update",
     };
-    Some(json!([{ "path": full(&data["path"]), "kind": kind }]))
+    Some(json!([{ "path": place(&data["path"]), "kind": kind }]))
+}
+
+/// What of a path is no UTF-8 has no place in JSON.
+fn full(cwd: &Path, path: &str) -> String {
+    cwd.join(path).to_string_lossy().into_owned()
 }
 
 /// The full line as it is run.

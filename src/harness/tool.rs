@@ -65,7 +65,7 @@ pub enum Needs {
 }
 
 /// What one value of the `pick` parameter does.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Variant {
     pub does: String,
@@ -78,7 +78,7 @@ pub struct Variant {
     pub with: Map<String, Value>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Param {
     #[serde(rename = "type")]
@@ -96,13 +96,38 @@ pub struct Param {
     pub min: Option<i64>,
     pub max: Option<i64>,
     /// Smallest and largest value that has an effect; not told to the model.
-    pub clamp: Option<[u64; 2]>,
+    pub clamp: Option<Clamp>,
     /// Type of a list's elements.
     pub items: Option<Type>,
     /// For a list of objects: the element's parameters. For an object: its own.
     pub each: Ordered<Param>,
     /// What the elements' schema says of further keys.
     pub extra: Option<bool>,
+}
+
+/// A range, both ends in it: `[least, most]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "[u64; 2]")]
+pub struct Clamp {
+    least: u64,
+    most: u64,
+}
+
+impl TryFrom<[u64; 2]> for Clamp {
+    type Error = &'static str;
+
+    fn try_from([least, most]: [u64; 2]) -> Result<Self, Self::Error> {
+        if least > most {
+            return Err("`clamp` is [least, most], and the first is the larger one");
+        }
+        Ok(Self { least, most })
+    }
+}
+
+impl Clamp {
+    pub fn of(self, number: f64) -> f64 {
+        number.clamp(self.least as f64, self.most as f64)
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -49,6 +49,8 @@ pub enum Thinking {
     Adaptive,
     /// On or off: `thinking` of type `enabled` or `disabled`.
     Toggle,
+    /// Both: on or off as in `Toggle`, and how much by the word of `Effort`.
+    Switch,
     /// On or off: `enable_thinking`.
     Flag,
     /// By a word inside an object: `reasoning: { effort }`.

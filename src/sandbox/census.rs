@@ -74,6 +74,12 @@ pub(super) fn members(everyone: &[Process], root: Option<i32>, session: i32, tag
     everyone.iter().filter(|p| pids.contains(&p.pid) && !p.zombie).copied().collect()
 }
 
+/// Whether a dead process's parent died while we looked: it comes to us only now, to be reaped.
+pub(super) fn still_falling(everyone: &[Process]) -> bool {
+    let dead: HashSet<i32> = everyone.iter().filter(|p| p.zombie).map(|p| p.pid).collect();
+    everyone.iter().any(|p| p.zombie && dead.contains(&p.parent))
+}
+
 /// The living descendants of `root`, without itself.
 #[cfg(target_os = "linux")]
 pub(super) fn below(everyone: &[Process], root: i32) -> Vec<Process> {
@@ -110,5 +116,13 @@ mod tests {
         let all = [p(1, 0, 1), p(10, 1, 10), p(11, 10, 10), p(12, 1, 10), p(13, 11, 13), p(99, 1, 99)];
         let found: Vec<i32> = members(&all, Some(10), 10, b"T=1").iter().map(|p| p.pid).collect();
         assert_eq!(found, [10, 11, 12, 13]);
+    }
+
+    #[test]
+    fn a_dead_child_of_a_dead_parent_is_still_on_its_way_to_us() {
+        let p = |pid, parent, zombie| Process { pid, parent, session: 10, zombie, start: 1 };
+        assert!(still_falling(&[p(10, 1, true), p(11, 10, true)]));
+        assert!(!still_falling(&[p(10, 1, false), p(11, 10, true)]));
+        assert!(!still_falling(&[p(10, 1, true), p(11, 10, false)]));
     }
 }

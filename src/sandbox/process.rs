@@ -129,7 +129,7 @@ impl Scent {
             let all = census::everyone();
             let found = self.signal(&all, Signal::KILL);
             reap_orphans(&all);
-            if found == 0 || Instant::now() > until {
+            if found == 0 && !census::still_falling(&all) || Instant::now() > until {
                 return;
             }
             std::thread::sleep(Duration::from_millis(1));

@@ -14,7 +14,7 @@ use serde_json::json;
 use super::change::FILE_MOST;
 use super::output::rows_that_fit;
 use super::walk::{self, Hidden, Pattern, Stop, Walk};
-use super::{ToolCx, failed, path, words};
+use super::{ToolCx, failed, given, path, words};
 use crate::model::Outcome;
 use crate::sandbox::files;
 
@@ -86,7 +86,7 @@ fn prepare(cx: &ToolCx<'_>, ask: &Ask<'_>) -> Result<(Search, Option<String>), O
         .heap_limit(Some(if many_lines { usize::try_from(FILE_MOST).unwrap_or(HEAP) } else { HEAP }))
         .multi_line(many_lines)
         .build();
-    let limit = ask.limit.unwrap_or(DEFAULT_LIMIT).clamp(1, MOST_LIMIT);
+    let limit = given(ask.limit).unwrap_or(DEFAULT_LIMIT).min(MOST_LIMIT);
     Ok((Search { walk, glob, matcher, searcher, limit }, literal))
 }
 

@@ -92,6 +92,11 @@ impl Started {
     }
 }
 
+/// That many milliseconds, but no more than a command may take that is waited for.
+fn most(wait: u64, cx: &ToolCx<'_>) -> Duration {
+    Duration::from_millis(wait.min(cx.shell_timeout_most))
+}
+
 /// Until the command is over, the time has passed, or the call is cancelled.
 async fn wait_for(over: &mut watch::Receiver<bool>, most: Duration, cx: &ToolCx<'_>) {
     tokio::select! {
@@ -129,7 +134,7 @@ impl Jobs {
             Ok(started) => started,
             Err(refusal) => return refusal,
         };
-        started.wait(Duration::from_millis(wait), cx).await;
+        started.wait(most(wait, cx), cx).await;
         if cx.cancel.is_cancelled() {
             started.stop.cancel();
             let _ = tokio::time::timeout(STOP, started.over.wait_for(|over| *over)).await;
@@ -197,8 +202,7 @@ impl Jobs {
         let was_over = *over.borrow();
         match op {
             JobOp::Output => {
-                let wait = Duration::from_millis(ask.wait.unwrap_or(0));
-                wait_for(&mut over, wait, cx).await;
+                wait_for(&mut over, most(ask.wait.unwrap_or(0), cx), cx).await;
             }
             JobOp::Stop => {
                 stop.cancel();

@@ -166,6 +166,11 @@ fn failed(error: &str, text: impl Into<String>) -> Outcome {
     Outcome { data: serde_json::json!({ "error": error }), ..Outcome::failed(text) }
 }
 
+/// A limit that was really given: models that fill in every parameter write 0 for none.
+fn given(limit: Option<u64>) -> Option<u64> {
+    limit.filter(|limit| *limit > 0)
+}
+
 /// A poisoned lock only means that another call panicked; what it guards is still whole.
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)

@@ -16,7 +16,7 @@ use super::seen::{self, Extent};
 use super::shell::noted;
 use super::text::{BOM, Census, Encoding, Text, from_latin1};
 use super::walk::{self, Bound};
-use super::{ToolCx, Toolbox, failed, path, words};
+use super::{ToolCx, Toolbox, failed, given, path, words};
 use crate::model::{Image, Limits, MOST_BYTES, MOST_LINES, Outcome, State};
 use crate::sandbox::Policy;
 use crate::sandbox::files::{self, FileError};
@@ -35,9 +35,9 @@ pub(super) struct Window {
     count: Option<u64>,
 }
 
-/// Line 0 is taken as line 1.
+/// Line 0 is taken as line 1, and no lines as all that fit.
 pub(super) fn window(line: Option<u64>, count: Option<u64>) -> Window {
-    Window { from: line.unwrap_or(1).max(1), count }
+    Window { from: line.unwrap_or(1).max(1), count: given(count) }
 }
 
 pub(super) async fn run(toolbox: &Toolbox, cx: &ToolCx<'_>, raw: &str, window: Window) -> Outcome {

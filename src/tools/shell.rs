@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::output::{Capture, Captured};
 use super::spill::Spill;
-use super::{ToolCx, failed, path, words};
+use super::{ToolCx, failed, given, path, words};
 use crate::model::{Outcome, State};
 use crate::sandbox::{self, Cmd, Exit, Happened, Io, Running, SandboxError, files};
 
@@ -47,7 +47,7 @@ pub(super) struct Until<'a> {
 }
 
 pub(super) async fn run(ask: &Ask<'_>, cx: &ToolCx<'_>) -> Outcome {
-    let timeout = ask.timeout.unwrap_or(cx.shell_timeout).clamp(1, cx.shell_timeout_most.max(1));
+    let timeout = given(ask.timeout).unwrap_or(cx.shell_timeout).clamp(1, cx.shell_timeout_most.max(1));
     let (mut running, cwd) = match start(ask, cx).await {
         Ok(started) => started,
         Err(refusal) => return refusal,

@@ -13,7 +13,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::output::rows_that_fit;
-use super::{ToolCx, failed, path, words};
+use super::{ToolCx, failed, given, path, words};
 use crate::model::{Outcome, State};
 use crate::sandbox::files;
 use crate::sandbox::{Op, Policy, Verdict};
@@ -258,7 +258,7 @@ impl Search {
 
 fn tell(cx: &ToolCx<'_>, ask: &Ask<'_>, found: &Found) -> Outcome {
     let count = found.files.len();
-    let limit = usize::try_from(ask.limit.unwrap_or(DEFAULT_LIMIT).max(1)).unwrap_or(usize::MAX);
+    let limit = usize::try_from(given(ask.limit).unwrap_or(DEFAULT_LIMIT)).unwrap_or(usize::MAX);
     let mut rows: Vec<String> =
         found.files.iter().take(limit).map(|(_, path)| path::short(cx.cwd, path)).collect();
     rows.truncate(rows_that_fit(&rows, &cx.limits));

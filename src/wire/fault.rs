@@ -21,7 +21,8 @@ pub fn find(body: &Value) -> Option<Said> {
         Value::Array(list) => list.first()?,
         other => other,
     };
-    if let Some(error) = body.get("error").filter(|e| is_error(e)) {
+    // ModelScope writes the plural.
+    if let Some(error) = ["error", "errors"].iter().find_map(|key| body.get(*key).filter(|e| is_error(e))) {
         return Some(read(error));
     }
     let marked = body.get("object").or(body.get("type")).and_then(Value::as_str) == Some("error");
@@ -96,6 +97,8 @@ mod tests {
             (json!({"error": null, "choices": []}), None),
             (json!({"error": "", "choices": []}), None),
             (json!({"choices": [{"message": {}}]}), None),
+            (json!({"errors": {"message": "boom"}, "request_id": "r"}), Some(("boom", None))),
+            (json!({"code": "c", "error": "boom"}), Some(("boom", None))),
             (json!(null), None),
         ];
         for (body, expected) in cases {

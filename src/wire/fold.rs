@@ -102,7 +102,7 @@ impl Fold {
             Stop::Done | Stop::Calls if self.refused => Stop::Refused,
             Stop::Done | Stop::Calls if self.slots.is_empty() => Stop::Done,
             Stop::Done | Stop::Calls => Stop::Calls,
-            other => other,
+            stop @ (Stop::Length | Stop::Refused | Stop::Broken | Stop::Interrupted | Stop::Other(_)) => stop,
         };
         Ok(Answer { parts: self.parts, usage: self.usage, stop, requests: 1 })
     }

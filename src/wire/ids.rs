@@ -16,10 +16,15 @@ pub enum IdForm {
     Word,
     /// Exactly nine letters or digits (Mistral).
     Nine,
+    /// Whatever it is, if it is something. Kimi models read their own ids (`functions.NAME:0`) again
+    /// in their prompt, and call worse when others stand there.
+    Free,
 }
 
 /// OpenAI's chat API refuses longer ones; its responses API takes 64.
 const LONGEST: usize = 40;
+/// The limit of `Free` is ours.
+const FREE: usize = 200;
 const NINE: usize = 9;
 
 /// The id in this form; itself where it fits.
@@ -30,6 +35,7 @@ pub fn fit(id: &str, form: IdForm) -> String {
             !id.is_empty() && id.len() <= LONGEST && id.bytes().all(word)
         }
         IdForm::Nine => id.len() == NINE && id.bytes().all(|byte| byte.is_ascii_alphanumeric()),
+        IdForm::Free => !id.is_empty() && id.len() <= FREE,
     };
     if fits {
         return id.to_owned();
@@ -37,7 +43,7 @@ pub fn fit(id: &str, form: IdForm) -> String {
     let hash = Sha256::digest(id);
     let hex: String = hash.iter().take(NINE).map(|byte| format!("{byte:02x}")).collect();
     match form {
-        IdForm::Word => format!("call_{hex}"),
+        IdForm::Word | IdForm::Free => format!("call_{hex}"),
         IdForm::Nine => hex[..NINE].to_owned(),
     }
 }
@@ -64,6 +70,8 @@ mod tests {
         assert_eq!(fit("call_Ab-9", IdForm::Word), "call_Ab-9");
         assert_eq!(fit("aB3dE6gH9", IdForm::Nine), "aB3dE6gH9");
         assert_ne!(fit("aB3dE6gH", IdForm::Nine), "aB3dE6gH");
+        assert_eq!(fit("functions.sh:0", IdForm::Free), "functions.sh:0");
+        assert_ne!(fit("functions.sh:0", IdForm::Word), "functions.sh:0");
     }
 
     #[test]
@@ -77,7 +85,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_id_becomes_one_that_fits_and_stays(id in ".{0,90}") {
-            for form in [IdForm::Word, IdForm::Nine] {
+            for form in [IdForm::Word, IdForm::Nine, IdForm::Free] {
                 let made = fit(&id, form);
                 prop_assert_eq!(&fit(&made, form), &made);
                 prop_assert_eq!(fit(&id, form), made);
@@ -87,7 +95,7 @@ mod tests {
         #[test]
         fn ids_that_differ_stay_apart(a in "[a-z0-9:./]{1,80}", b in "[a-z0-9:./]{1,80}") {
             prop_assume!(a != b);
-            for form in [IdForm::Word, IdForm::Nine] {
+            for form in [IdForm::Word, IdForm::Nine, IdForm::Free] {
                 prop_assert_ne!(fit(&a, form), fit(&b, form));
             }
         }

@@ -7,9 +7,11 @@
 pub mod catalog;
 pub mod chat;
 pub mod client;
+mod effort;
 pub mod fault;
 pub mod fold;
 pub mod ids;
+mod json;
 pub mod local;
 pub mod messages;
 pub mod models;
@@ -18,6 +20,7 @@ pub mod provider;
 pub mod recorded;
 pub mod responses;
 pub mod sse;
+mod text;
 
 use async_trait::async_trait;
 use serde_json::Value;

@@ -8,6 +8,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+/// Names that the APIs have for the most tokens of an answer, for use in [`Prompt::body`].
+pub const LIMITS: [&str; 3] = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
+
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Prompt {
     /// The system prompt in blocks; wires that cannot keep them apart join them by a blank line.
@@ -141,6 +144,12 @@ impl Default for Style {
             empty: Empty::String,
             empty_with_thinking: Empty::String,
         }
+    }
+}
+
+impl Piece {
+    pub fn is_image(&self) -> bool {
+        matches!(self, Self::Image { .. })
     }
 }
 

@@ -10,7 +10,7 @@ use tack::config::{
 };
 use tack::model::WireKind;
 use tack::sandbox::Mode;
-use tack::wire::provider::Provider;
+use tack::wire::provider::{Provider, Secret};
 use tempfile::TempDir;
 
 struct Kit {
@@ -378,7 +378,7 @@ fn a_provider_is_merged_from_table_config_and_environment() {
     assert_eq!(found.key.as_ref().map(|key| key.reveal()), Some("k"));
     let headers: Vec<_> = found.headers.iter().map(|(name, value)| (name.as_str(), value.reveal())).collect();
     assert_eq!(headers, [("X-A", "one"), ("X-B", "two")]);
-    assert_eq!(found.query, [("version".to_owned(), "2".to_owned())]);
+    assert_eq!(found.query, [("version".to_owned(), Secret::new("2"))]);
     assert_eq!((found.idle_timeout.as_millis(), found.request_retries, found.stream_retries), (5, 9, 5));
     assert_eq!(found.ca_file.as_deref(), Some(Path::new("/h/ca.pem")));
 

@@ -1,5 +1,8 @@
 //! Rows of the exec protocol that the official client cannot show: odd input, rare items, numbering.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
 use serde_json::{Value, json};
 
 use crate::kit::{Ran, Tack};
@@ -231,4 +234,22 @@ fn nothing_that_a_command_prints_reaches_stdout_but_inside_an_item() {
     assert!(
         items(&ran, "command_execution")[1]["item"]["aggregated_output"].as_str().unwrap().contains("loud")
     );
+}
+
+/// JSON has no word for such a path; a run must not end over it.
+#[test]
+fn a_file_is_written_in_a_folder_whose_name_is_no_utf_8() {
+    let write = calls("a", "write", &json!({"path": "new", "content": "x\n"}));
+    let server = Server::start(vec![write, says("ok")]);
+    let tack = Tack::new(&server);
+    let folder = tack.work().join(OsStr::from_bytes(b"d\xffr"));
+    std::fs::create_dir(&folder).unwrap();
+    let child = tack.command(["exec", "--json", "go"]).current_dir(&folder).spawn().unwrap();
+    let ran = crate::kit::finish(child, None).code(0);
+    assert_eq!(std::fs::read_to_string(folder.join("new")).unwrap(), "x\n");
+    for item in items(&ran, "file_change") {
+        let path = item["item"]["changes"][0]["path"].as_str().unwrap();
+        assert!(path.ends_with("d\u{fffd}r/new"), "{path}");
+    }
+    assert_eq!(items(&ran, "file_change").len(), 2, "{}", ran.stdout);
 }

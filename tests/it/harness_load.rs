@@ -96,6 +96,9 @@ fn mistakes_are_named_with_their_place() {
         tools(
             "[p]\ndoes = \"patch\"\nfree = \"input\"\ngrammar = { syntax = \"lark\", file = \"no.lark\" }\n[p.params]\ninput = { to = \"text\" }\n",
         ),
+        tools(
+            "[bash]\ndoes = \"shell\"\n[bash.params]\nt = { type = \"number\", to = \"timeout\", as = \"ms\", clamp = [9, 1] }\n",
+        ),
         error(&[], "qwen"),
         error(&[], "zzz"),
     ];

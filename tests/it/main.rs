@@ -33,6 +33,7 @@ mod local;
 mod login;
 mod models;
 mod native;
+mod newcomer;
 #[cfg(target_os = "linux")]
 mod sandbox;
 #[cfg(target_os = "linux")]
@@ -61,8 +62,11 @@ mod wire_client;
 mod wire_encode;
 mod wire_messages;
 mod wire_messages_encode;
+mod wire_providers;
 mod wire_proxy;
 mod wire_quirks;
+mod wire_refused;
 mod wire_responses;
 mod wire_responses_encode;
+mod wire_rules;
 mod wire_tls;

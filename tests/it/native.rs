@@ -2,26 +2,59 @@
 
 use serde_json::json;
 
-use crate::kit::{Tack, alive};
+use tack::model::WireKind;
+
+use crate::kit::{Tack, alive, on, on_every_wire};
 use crate::server::*;
+
+on_every_wire! {
+    a_gpt_model_works_with_commands_that_go_on_and_with_patches,
+    what_still_runs_at_the_end_is_ended,
+}
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR not really";
 
 /// What the model was told last.
 fn told(request: &Request) -> String {
-    let messages = request.body["messages"].as_array().unwrap();
-    messages.last().unwrap()["content"].as_str().unwrap_or_default().to_owned()
+    let chat = request.chat();
+    let results = chat["messages"].as_array().unwrap().iter().rfind(|message| message["role"] == "tool");
+    results.unwrap()["content"].as_str().unwrap_or_default().to_owned()
 }
 
 fn exec(id: &str, cmd: &str) -> Reply {
     calls(id, "exec_command", &json!({"cmd": cmd, "yield_time_ms": 250}))
 }
 
-#[test]
 fn a_gpt_model_works_with_commands_that_go_on_and_with_patches() {
+    let server = Server::start(script());
+    let tack = Tack::new(&server);
+    works(&server, &tack);
+    // As a function where the service has no free-form tools.
+    let tools = &server.requests()[0].chat()["tools"];
+    assert_eq!(tools[3]["function"]["parameters"]["required"], json!(["input"]));
+}
+
+#[test]
+fn the_patch_is_free_text_where_the_service_has_such_tools() {
+    on(WireKind::Responses, || {
+        let server = Server::start(script());
+        let tack = Tack::bare().env("OPENAI_API_KEY", "sk-test");
+        tack.config(&format!("model_provider = \"openai\"\nopenai_base_url = \"{}\"\n", server.url()));
+        works(&server, &tack);
+        let requests = server.requests();
+        let patch = &requests[0].body["tools"][3];
+        assert_eq!((&patch["type"], &patch["format"]["syntax"]), (&json!("custom"), &json!("lark")));
+        let sent = requests.last().unwrap().body["input"].as_array().unwrap().clone();
+        let patches: Vec<_> = sent.iter().filter(|item| item["type"] == "custom_tool_call").collect();
+        assert_eq!(patches.len(), 2);
+        assert!(patches[0]["input"].as_str().unwrap().starts_with("*** Begin Patch\n"));
+    });
+}
+
+fn script() -> Vec<Reply> {
     let patch =
         "*** Begin Patch\n*** Update File: sum.sh\n@@\n-echo $((1 - 1))\n+echo $((1 + 1))\n*** End Patch";
-    let server = Server::start(vec![
+    vec![
         exec("a", "echo $$ > pid; echo serving; exec sleep 1000"),
         calls("b", "write_stdin", &json!({"session_id": 1, "chars": "q\n"})),
         calls("c", "write_stdin", &json!({"session_id": 1, "chars": "\u{3}"})),
@@ -35,8 +68,10 @@ fn a_gpt_model_works_with_commands_that_go_on_and_with_patches() {
         calls("g", "view_image", &json!({"path": "shot.png"})),
         exec("h", "sh sum.sh; exec sleep 1000"),
         says("Fixed."),
-    ]);
-    let tack = Tack::new(&server);
+    ]
+}
+
+fn works(server: &Server, tack: &Tack) {
     tack.file("sum.sh", "echo $((1 - 1))\n");
     tack.file("shot.png", PNG);
     tack.file("sub/old", "");
@@ -45,9 +80,8 @@ fn a_gpt_model_works_with_commands_that_go_on_and_with_patches() {
 
     let requests = server.requests();
     for request in &requests {
-        valid_history(&request.body).unwrap();
+        valid_history(&request.chat()).unwrap();
     }
-    assert_eq!(requests[0].body["tools"][3]["function"]["parameters"]["required"], json!(["input"]));
     let told: Vec<String> = requests[1..].iter().map(told).collect();
     assert!(
         told[0].contains("\nProcess running with session ID 1\n") && told[0].ends_with("Output:\nserving\n")
@@ -71,7 +105,6 @@ fn a_gpt_model_works_with_commands_that_go_on_and_with_patches() {
     assert_eq!(files, ["completed", "failed", "completed"]);
 }
 
-#[test]
 fn what_still_runs_at_the_end_is_ended() {
     let server = Server::start(vec![exec("a", "echo $$ > pid; exec sleep 1000"), says("It serves.")]);
     let tack = Tack::new(&server);

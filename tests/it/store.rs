@@ -7,8 +7,8 @@ use std::process::{Command, Stdio};
 
 use proptest::prelude::*;
 use tack::model::{
-    Action, Body, CallId, Item, ItemId, Mark, Origin, Outcome, Part, Reply, Said, Stop, ToolCall, ToolResult,
-    Usage, WireKind,
+    Action, Body, CallId, Item, ItemId, JobOp, Mark, Origin, Outcome, Part, Reply, Said, Stop, ToolCall,
+    ToolResult, Usage, WireKind,
 };
 use tack::store::{Session, Sessions, StoreError, unanswered};
 use tempfile::TempDir;
@@ -139,6 +139,42 @@ fn every_line_says_its_version_and_kind() {
         })
         .collect();
     assert_eq!(kinds, ["header", "user", "assistant", "result", "result", "mark", "user"]);
+}
+
+/// As 0.1.0 wrote them before commands could go on as jobs, patches had a folder and models were blind.
+const EARLIER: &str = r#"{"v":1,"is":"header","id":"ID","cwd":"/p","created":"2026-09-30T08:00:00Z","tack":"0.1.0"}
+{"v":1,"id":1,"turn":0,"at":"2026-09-30T08:00:00Z","is":"scene","time":"2026-09-30T08:00:00+00:00[UTC]","cwd":"/p","os":"linux","os_version":"6","arch":"x86_64","shell":"bash","sandbox":"read-only","network":false,"unattended":true}
+{"v":1,"id":2,"turn":1,"at":"2026-09-30T08:00:01Z","is":"user","text":"go"}
+{"v":1,"id":3,"turn":1,"at":"2026-09-30T08:00:02Z","is":"assistant","origin":{"provider":"acme","model":"coder","wire":"chat","harness":"minimal","surface":9075457578098872607},"parts":[{"part":"thinking","text":"hm","field":"reasoning_content"},{"part":"call","id":"call_3_0","name":"bash","args":"{}","action":{"do":"shell","command":"ls","background":true}},{"part":"call","id":"call_3_1","name":"job","args":"{}","action":{"do":"job","op":"output","id":"job1"}},{"part":"call","id":"call_3_2","name":"read","args":"{}","action":{"do":"read","path":"a"}},{"part":"call","id":"call_3_3","name":"patch","args":"{}","action":{"do":"patch","text":"*** Begin Patch"}}],"usage":{"input":9,"cached":1,"output":2},"stop":"calls"}
+{"v":1,"id":4,"turn":1,"at":"2026-09-30T08:00:03Z","is":"result","call":"call_3_0","outcome":{"state":"ok","text":""},"shown":[]}
+{"v":1,"id":5,"turn":1,"at":"2026-09-30T08:00:03Z","is":"result","call":"call_3_1","outcome":{"state":"ok","text":""},"shown":[]}
+{"v":1,"id":6,"turn":1,"at":"2026-09-30T08:00:03Z","is":"result","call":"call_3_2","outcome":{"state":"ok","text":""},"shown":[]}
+{"v":1,"id":7,"turn":1,"at":"2026-09-30T08:00:03Z","is":"result","call":"call_3_3","outcome":{"state":"ok","text":""},"shown":[]}
+{"v":1,"id":8,"turn":1,"at":"2026-09-30T08:00:04Z","is":"mark","mark":"switched","harness":"minimal","provider":"acme","model":"coder"}
+{"v":1,"id":9,"turn":1,"at":"2026-09-30T08:00:04Z","is":"mark","mark":"completed","usage":{"input":9,"cached":1,"output":2}}
+"#;
+
+#[test]
+fn an_earlier_log_is_read_and_gone_on_with() {
+    let kit = Kit::new();
+    let id = kit.write(&story()).id().clone();
+    fs::write(kit.log(), EARLIER.replace("ID", &id.0)).unwrap();
+    let (mut session, loaded) = kit.sessions.open(&id).unwrap();
+    assert_eq!((loaded.items.len(), loaded.warnings.as_slice()), (9, &[][..]));
+    let Body::Assistant(reply) = &loaded.items[2].body else { panic!() };
+    let actions: Vec<&Action> = reply
+        .parts
+        .iter()
+        .filter_map(|part| if let Part::Call(call) = part { Some(&call.action) } else { None })
+        .collect();
+    let (command, text) = ("ls".into(), "*** Begin Patch".into());
+    let shell =
+        Action::Shell { command, timeout: None, background: true, yield_after: None, cwd: None, about: None };
+    let job = Action::Job { op: JobOp::Output, id: "job1".into(), wait: None, input: None };
+    let read = Action::Read { path: "a".into(), line: None, count: None, image: false };
+    assert_eq!(actions, [&shell, &job, &read, &Action::Patch { text, cwd: None }]);
+    session.append(&user(10, "more")).unwrap();
+    assert_eq!(kit.sessions.read(&id).unwrap().items.len(), 10);
 }
 
 #[test]

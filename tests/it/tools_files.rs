@@ -42,6 +42,12 @@ async fn text_is_read_whatever_its_form() {
 }
 
 #[tokio::test]
+async fn a_window_of_no_lines_is_the_usual_one() {
+    let outcome = Bench::new().file("f", "a\nb\nc\n").run(&window("f", 0, 0)).await;
+    assert_eq!(outcome.text, "a\nb\nc\n");
+}
+
+#[tokio::test]
 async fn what_is_no_text_is_said() {
     let bench = Bench::new()
         .file("binary", b"ab\0c")

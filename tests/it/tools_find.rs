@@ -73,6 +73,8 @@ async fn globs_give_the_newest_first_and_say_when_there_are_more() {
     let two = bench.run(&Action::Glob { pattern: "*".into(), path: None, limit: Some(2) }).await;
     assert_eq!(two.text, "new\nmid\n[the newest 2 of 3 files; narrow the pattern or the path]");
     assert_eq!((&two.data["count"], &two.data["more"]), (&3.into(), &true.into()));
+    let none = bench.run(&Action::Glob { pattern: "*".into(), path: None, limit: Some(0) }).await;
+    assert_eq!(none.text, all.text, "a limit of nothing is none that was given");
 }
 
 #[tokio::test]
@@ -96,6 +98,15 @@ async fn grep_finds_lines_and_counts() {
     src/deep/lib.rs:1:fn total() {}
     [the first 1 of 2 matching lines in 2 files; narrow the pattern or the path]
     ");
+    let limit_0 = Action::Grep {
+        pattern: "total".into(),
+        path: Some("src".into()),
+        glob: None,
+        limit: Some(0),
+        ignore_case: false,
+    };
+    assert_eq!(bench.run(&limit_0).await.data["count"], 2);
+    assert!(!bench.run(&limit_0).await.text.contains("the first"), "a limit of nothing is none");
     let ignored = Action::Grep {
         pattern: "total".into(),
         path: Some("run.log".into()),

@@ -117,6 +117,12 @@ async fn g08_a_child_in_the_background_does_not_hold_the_call() {
 }
 
 #[tokio::test]
+async fn a_time_limit_of_nothing_is_none_that_was_given() {
+    let outcome = Bench::new().run(&with_timeout("sleep 0.1; echo done", 0)).await;
+    assert_eq!((outcome.state, outcome.text.as_str()), (State::Ok, "done\n"));
+}
+
+#[tokio::test]
 async fn a_time_limit_ends_the_whole_tree_and_keeps_the_output() {
     let bench = Bench::new();
     let start = Instant::now();
@@ -352,6 +358,18 @@ async fn a_command_that_still_runs_goes_on_as_a_job() {
     assert_eq!((ended.exit, all.as_str()), (Some(4), "one\ntwo\n"));
     let seen: Vec<_> = bench.toolbox.ended().into_iter().map(|job| job.id).collect();
     assert!(!seen.contains(&"job1".to_owned()), "the wait has told of it");
+}
+
+#[tokio::test]
+async fn nobody_waits_longer_than_a_command_may_take() {
+    let mut bench = Bench::new();
+    bench.shell_timeout_most = 1;
+    let day = 24 * 3_600_000;
+    let started = bench.run(&yielding("exec sleep 30", day)).await;
+    assert_eq!(started.data["running"], true, "{}", started.text);
+    let asked = bench.run(&waiting("job1", day, None)).await;
+    assert_eq!(asked.data["running"], true, "{}", asked.text);
+    bench.toolbox.stop_all().await;
 }
 
 #[tokio::test]

@@ -129,6 +129,20 @@ async fn a_command_that_hangs_is_ended_with_all_it_started() {
     }
 }
 
+#[tokio::test]
+async fn a_key_is_taken_from_a_command_that_leaves_something_running() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(Vec::new());
+    let mut provider =
+        client(&server, dir.path(), "sleep 600 & echo $! > pid; echo key-1", None).provider().clone();
+    provider.auth.as_mut().unwrap().timeout = Duration::from_secs(10);
+    let asked = ask(&HttpClient::new(provider).unwrap()).await;
+    let pid = std::fs::read_to_string(dir.path().join("pid")).unwrap();
+    std::process::Command::new("kill").arg(pid.trim()).status().unwrap();
+    asked.unwrap();
+    assert_eq!(keys(&server), ["Bearer key-1"]);
+}
+
 #[test]
 fn the_configuration_names_the_command() {
     let server = Server::start(vec![says("in")]);

@@ -517,7 +517,7 @@ async fn headers_and_queries_of_the_config_are_sent() {
     let server = Server::start(vec![]);
     let mut provider = provider(server.url());
     provider.headers = vec![("X-Team".into(), Secret::new("blue"))];
-    provider.query = vec![("api-version".into(), "2".into())];
+    provider.query = vec![("api-version".into(), tack::wire::provider::Secret::new("2"))];
     ask(provider).await.answer.unwrap();
     let request = &server.requests()[0];
     assert_eq!(request.header("x-team"), Some("blue"));

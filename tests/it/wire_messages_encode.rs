@@ -240,6 +240,10 @@ fn how_much_to_think_is_said_as_the_model_wants_it() {
         rows.push(format!("{name} {}: {}", effort.unwrap_or("-"), asked(mode, effort)));
     }
     insta::assert_snapshot!(rows.join("\n"));
+    // Some clients' other word for it.
+    for mode in modes {
+        assert_eq!(asked(mode, Some("off")), asked(mode, Some("none")));
+    }
 }
 
 #[test]

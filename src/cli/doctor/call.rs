@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-use super::super::local::runtime;
+use super::super::runtime;
 use super::{Check, CliError};
 use crate::model::Model;
 use crate::wire::client::HttpClient;

@@ -11,7 +11,6 @@ use serde_json::json;
 
 use super::args::SessionFlags;
 use super::error::CliError;
-use super::keys::KeyState;
 use super::setup::{self, Base};
 use crate::model::Model;
 use crate::sandbox::{Mode, Tier};
@@ -168,13 +167,7 @@ fn served(
 fn key(base: &Base, provider: &mut Provider) -> Result<Check, CliError> {
     let state = base.key_state(provider)?;
     base.give_key(provider)?;
-    Ok(match state {
-        KeyState::Variable(_)
-        | KeyState::Stored(_)
-        | KeyState::Command
-        | KeyState::Missing
-        | KeyState::NotNeeded => Check::ok("key", state.text(provider)),
-    })
+    Ok(Check::ok("key", state.text(provider)))
 }
 
 fn sandbox(base: &Base, flags: &SessionFlags) -> Check {

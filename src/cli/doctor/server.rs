@@ -1,7 +1,7 @@
 //! Whether the provider's server answers, and what it says of the model.
 
-use super::super::local::runtime;
 use super::super::models::{LIMITS, list_url};
+use super::super::runtime;
 use super::{Check, CliError};
 use crate::model::Model;
 use crate::wire::Failure;

@@ -282,10 +282,7 @@ fn set(action: &mut Value, (name, to): (&str, &str), value: &Value, param: &Para
     };
     let whole = |factor: f64, plus: f64| {
         let number = value.as_f64().filter(|n| *n >= 0.0 && *n < 1e12).ok_or_else(negative)?;
-        let number = match param.clamp {
-            Some([least, most]) => number.clamp(least as f64, most as f64),
-            None => number,
-        };
+        let number = param.clamp.map_or(number, |clamp| clamp.of(number));
         Ok(json!((number * factor + plus).round() as u64))
     };
     let value = match param.unit {

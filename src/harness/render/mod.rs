@@ -11,7 +11,7 @@ mod thread;
 use serde_json::{Map, Value, json};
 
 use crate::model::{Body, Image, Item, Note, NoteKind, Part, Reply, Said, ToolResult, WireKind};
-use crate::wire::prompt::{Piece, Prompt, Role, Style, ToolSpec};
+use crate::wire::prompt::{LIMITS, Piece, Prompt, Role, Style, ToolSpec};
 
 use super::View;
 use super::kit::{Kit, WRAP, opening_name};
@@ -89,7 +89,7 @@ fn body(kit: &Kit, view: &View<'_>) -> Map<String, Value> {
         }
     }
     if let Some(most) = view.model.max_output {
-        for key in ["max_tokens", "max_completion_tokens", "max_output_tokens"] {
+        for key in LIMITS {
             if let Some(limit) = body.get_mut(key) {
                 *limit = json!(most);
             }

@@ -1,17 +1,16 @@
 //! Chat replies, streamed or whole, to deltas.
 //!
 //! Every field may be missing, null or of another type than documented; what cannot be understood
-//! is left out, and an event that is no JSON is counted. Values are read where they stand in the
-//! event's text, without a tree in between, for this runs once for each token.
+//! is left out, and an event that is no JSON is counted.
 
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::seal::Gathered;
 use super::think::Think;
 use crate::model::{Stop, Usage};
+use crate::wire::json::{Raw, count, is_whole, read, word};
 use crate::wire::{Decoder, Delta, MOST_PARTS, fault, too_many};
 
 #[derive(Default)]
@@ -32,8 +31,6 @@ struct Call {
     name: String,
     args: String,
 }
-
-type Raw<'a> = Option<&'a RawValue>;
 
 #[derive(Default, Deserialize)]
 struct Chunk<'a> {
@@ -168,7 +165,7 @@ impl Reader {
         if let Some(said) = read::<Said>(choice.delta).or_else(|| read(choice.message)) {
             self.said(&said, out);
         }
-        if let Some(reason) = read::<String>(choice.finish_reason).filter(|r| !r.is_empty()) {
+        if let Some(reason) = word(choice.finish_reason) {
             self.think.finish(out);
             self.seal(out);
             self.stopped = true;
@@ -188,14 +185,14 @@ impl Reader {
 
     fn said(&mut self, said: &Said, out: &mut Vec<Delta>) {
         for (field, value) in [("reasoning_content", said.reasoning_content), ("reasoning", said.reasoning)] {
-            let Some(text) = read::<String>(value).filter(|t| !t.is_empty()) else { continue };
+            let Some(text) = word(value) else { continue };
             self.think.give_up(out);
             out.push(Delta::Thinking { text, field: Some(field.to_owned()), seal: None });
             break; // both names carry the same text where a server sends both
         }
         self.seals.details(read(said.reasoning_details).unwrap_or_default());
         self.content(said.content, out);
-        if let Some(text) = read::<String>(said.refusal).filter(|t| !t.is_empty()) {
+        if let Some(text) = word(said.refusal) {
             self.think.give_up(out);
             out.push(Delta::Refusal(text));
         }
@@ -203,7 +200,7 @@ impl Reader {
         for (place, raw) in pieces.into_iter().enumerate() {
             let Some(piece) = read::<CallPiece>(raw) else { continue };
             let function = read::<Function>(piece.function).unwrap_or_default();
-            let id = read::<String>(piece.id).filter(|id| !id.is_empty());
+            let id = word(piece.id);
             let (name, args) = function.parts();
             let extra = read::<Value>(piece.extra_content);
             let alone = extra.is_some() && name.is_empty() && args.is_empty();
@@ -280,14 +277,18 @@ impl Reader {
                 })
             }
             (Some(id), None) => last(&|c| c.id.as_ref() == Some(id)),
-            (None, Some(index)) => last(&|c| c.index == Some(index)),
+            // Some number only what comes after the opening (Moonshot): by the order of the calls.
+            (None, Some(index)) => last(&|c| c.index == Some(index)).or_else(|| {
+                let slot = usize::try_from(index).ok()?;
+                self.calls.get(slot).filter(|call| call.index.is_none()).map(|_| slot)
+            }),
             (None, None) if piece.later && !piece.name.is_empty() => None,
             (None, None) => self.current,
         }?;
         // Servers that number every call 0, or none, open the next one by a name after whole arguments.
         let certain = piece.id.is_some() && piece.index.is_some();
         let named = !piece.name.is_empty() && !piece.args.is_empty();
-        let next = !certain && named && whole(&self.calls[slot].args);
+        let next = !certain && named && is_whole(&self.calls[slot].args);
         (!next).then_some(slot)
     }
 }
@@ -304,23 +305,14 @@ impl Function<'_> {
     }
 }
 
-/// The value, if it is there and of this type.
-fn read<'a, T: Deserialize<'a>>(raw: Raw<'a>) -> Option<T> {
-    serde_json::from_str(raw?.get()).ok()
-}
-
-fn whole(args: &str) -> bool {
-    serde_json::from_str::<IgnoredAny>(args).is_ok()
-}
-
 fn stop(reason: String) -> Delta {
     Delta::Stop(match reason.as_str() {
-        "stop" | "eos" | "end_turn" => Stop::Done,
+        "stop" | "eos" | "end_turn" | "end" => Stop::Done,
         "tool_calls" | "function_call" => Stop::Calls,
-        "length" | "max_tokens" => Stop::Length,
-        "content_filter" => Stop::Refused,
-        // OpenRouter: the server behind it failed in the middle of the reply.
-        "error" => {
+        "length" | "max_tokens" | "model_length" | "model_context_window_exceeded" => Stop::Length,
+        "content_filter" | "sensitive" => Stop::Refused,
+        // The server failed in the middle of the reply: OpenRouter and Mistral, Z.AI, DeepSeek.
+        "error" | "network_error" | "insufficient_system_resource" => {
             let message = "the server ended the reply with an error".to_owned();
             return Delta::Error { message, kind: Some("server_error".into()) };
         }
@@ -339,22 +331,18 @@ fn usage(raw: Raw) -> Option<Usage> {
     }
     let reasoning = first(&["/completion_tokens_details/reasoning_tokens", "/reasoning_tokens"]);
     // xAI counts reasoning beside the output; the total tells.
-    let apart = reasoning > 0
-        && count("/total_tokens") == Some(input.saturating_add(output).saturating_add(reasoning));
+    let both = input.saturating_add(output);
+    let apart = reasoning > 0 && count("/total_tokens") == Some(both.saturating_add(reasoning));
+    let cached =
+        first(&["/prompt_tokens_details/cached_tokens", "/prompt_cache_hit_tokens", "/cached_tokens"]);
+    // Google tells of it in the total alone.
+    let untold = count("/total_tokens").unwrap_or(0).saturating_sub(both);
+    let untold = if reasoning == 0 && untold != cached { untold } else { 0 };
     Some(Usage {
         input,
-        cached: first(&[
-            "/prompt_tokens_details/cached_tokens",
-            "/prompt_cache_hit_tokens",
-            "/cached_tokens",
-        ]),
+        cached,
         cache_write: first(&["/prompt_tokens_details/cache_write_tokens"]),
-        output: if apart { output.saturating_add(reasoning) } else { output },
-        reasoning,
+        output: output.saturating_add(if apart { reasoning } else { untold }),
+        reasoning: reasoning.saturating_add(untold),
     })
-}
-
-/// Some gateways write counts as floating-point numbers.
-fn count(value: &Value) -> Option<u64> {
-    value.as_u64().or_else(|| value.as_f64().filter(|n| *n >= 0.0).map(|n| n as u64))
 }

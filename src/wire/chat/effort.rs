@@ -5,38 +5,35 @@
 use serde_json::{Map, Value, json};
 
 use crate::model::{Model, Thinking};
+use crate::wire::effort;
 
 /// Writes what the user asked for; nothing where no effort is set.
 pub(super) fn write(body: &mut Map<String, Value>, model: &Model) {
     let Some(effort) = model.effort.as_deref() else { return };
-    let on = !matches!(effort, "none" | "off" | "minimal");
+    let (on, word) = (effort::is_on(effort), effort::word(effort));
     let switch = if on { "enabled" } else { "disabled" };
     let mut set = |field: &str, value: Value| body.insert(field.into(), value);
     match model.thinking {
         Thinking::None => None,
-        Thinking::Effort => set("reasoning_effort", effort.into()),
-        Thinking::Object => set("reasoning", json!({"effort": effort})),
+        Thinking::Effort => set("reasoning_effort", word.into()),
+        Thinking::Object => set("reasoning", json!({"effort": word})),
         Thinking::Toggle => set("thinking", json!({"type": switch})),
-        Thinking::Flag => set("enable_thinking", on.into()),
-        Thinking::Template => set("chat_template_kwargs", json!({"enable_thinking": on})),
-        Thinking::Budget if on => {
-            set("thinking", json!({"type": "enabled", "budget_tokens": budget(effort)}))
-        }
-        Thinking::Budget => set("thinking", json!({"type": "disabled"})),
-        Thinking::Adaptive if on => {
-            set("thinking", json!({"type": "adaptive"}));
+        Thinking::Switch if on => {
+            set("thinking", json!({"type": switch}));
             set("reasoning_effort", effort.into())
         }
-        Thinking::Adaptive => set("thinking", json!({"type": "disabled"})),
+        Thinking::Switch => set("thinking", json!({"type": switch})),
+        Thinking::Flag => set("enable_thinking", on.into()),
+        Thinking::Template => set("chat_template_kwargs", json!({"enable_thinking": on})),
+        Thinking::Budget | Thinking::Adaptive if effort::is_none(effort) => {
+            set("thinking", json!({"type": "disabled"}))
+        }
+        Thinking::Budget => {
+            set("thinking", json!({"type": "enabled", "budget_tokens": effort::budget(effort)}))
+        }
+        Thinking::Adaptive => {
+            set("thinking", json!({"type": "adaptive"}));
+            set("reasoning_effort", word.into())
+        }
     };
-}
-
-/// Tokens for a word. The steps are ours.
-fn budget(effort: &str) -> u64 {
-    match effort {
-        "low" => 4_096,
-        "high" => 16_384,
-        "xhigh" | "max" => 32_768,
-        _ => 8_192,
-    }
 }

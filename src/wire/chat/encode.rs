@@ -1,17 +1,15 @@
 //! Prompts to chat request bodies. One pass, in time linear in the prompt.
 
-use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 
 use super::effort;
 use super::seal;
 use crate::model::Model;
 use crate::wire::ids;
-use crate::wire::prompt::{Empty, Form, Message, Piece, Prompt, Role, Style, ToolSpec};
+use crate::wire::json;
+use crate::wire::prompt::{Empty, Form, LIMITS, Message, Piece, Prompt, Role, Style, ToolSpec};
 use crate::wire::provider::Quirks;
-
-/// Between blocks and pieces that this wire cannot keep apart.
-const GAP: &str = "\n\n";
+use crate::wire::text::{self, GAP, texts};
 
 pub(super) fn body(prompt: &Prompt, model: &Model, quirks: &Quirks) -> Value {
     let mut body = Map::new();
@@ -20,10 +18,6 @@ pub(super) fn body(prompt: &Prompt, model: &Model, quirks: &Quirks) -> Value {
     if !prompt.tools.is_empty() {
         let tools: Vec<Value> = prompt.tools.iter().map(|spec| tool(spec, quirks)).collect();
         body.insert("tools".into(), tools.into());
-    }
-    if let Some(schema) = &prompt.answer {
-        let format = json!({"name": "answer", "strict": true, "schema": schema});
-        body.insert("response_format".into(), json!({"type": "json_schema", "json_schema": format}));
     }
     effort::write(&mut body, model);
     if let Some(session) = prompt.session.as_deref().filter(|_| quirks.cache_key) {
@@ -37,13 +31,18 @@ pub(super) fn body(prompt: &Prompt, model: &Model, quirks: &Quirks) -> Value {
     if prompt.stream && !quirks.no_stream_options {
         body.insert("stream_options".into(), json!({"include_usage": true}));
     }
-    for (key, value) in &prompt.body {
+    if let Some(schema) = &prompt.answer {
+        let format = json!({"name": "answer", "strict": true, "schema": schema});
+        body.insert("response_format".into(), json!({"type": "json_schema", "json_schema": format}));
+    }
+    for (key, value) in prompt.body.iter().filter(|(key, _)| quirks.takes(key, &model.name)) {
         let key = match &quirks.max_tokens_field {
-            Some(field) if key == "max_tokens" => field,
+            Some(field) if LIMITS.contains(&key.as_str()) => field,
             _ => key,
         };
         body.insert(key.clone(), value.clone());
     }
+    quirks.fill(&mut body);
     if body.get("stream") == Some(&Value::Bool(false)) {
         // Refused without a stream.
         body.shift_remove("stream_options");
@@ -135,9 +134,9 @@ fn role(role: Role, quirks: &Quirks) -> &'static str {
 
 /// Texts and images; anything else has no place in these messages.
 fn content(pieces: &[Piece], form: Form) -> Value {
-    let has_image = pieces.iter().any(|piece| matches!(piece, Piece::Image { .. }));
+    let has_image = pieces.iter().any(Piece::is_image);
     match form {
-        Form::String if !has_image => texts(pieces, GAP).into(),
+        Form::String if !has_image => texts(pieces).into(),
         Form::String | Form::Parts => pieces.iter().filter_map(part).collect(),
     }
 }
@@ -152,20 +151,11 @@ fn part(piece: &Piece) -> Option<Value> {
     }
 }
 
-fn texts(pieces: &[Piece], gap: &str) -> String {
-    let texts: Vec<&str> = pieces
-        .iter()
-        .filter_map(|piece| match piece {
-            Piece::Text(text) => Some(text.as_str()),
-            Piece::Image { .. } | Piece::Thinking { .. } | Piece::Call { .. } | Piece::Result { .. } => None,
-        })
-        .collect();
-    texts.join(gap)
-}
-
 fn assistant(message: &Message, style: &Style, model: &Model, quirks: &Quirks) -> Value {
     let mut text = String::new();
     let mut thinking: Vec<(&str, String)> = Vec::new();
+    // Reasoning that goes back inside the content.
+    let mut thoughts = String::new();
     let mut calls: Vec<Value> = Vec::new();
     let mut seals = seal::Seals::default();
     for piece in &message.pieces {
@@ -177,6 +167,7 @@ fn assistant(message: &Message, style: &Style, model: &Model, quirks: &Quirks) -
                     seals.add(seal);
                 }
                 match field {
+                    _ if quirks.thinking_parts => thoughts.push_str(thought),
                     None if thought.is_empty() => {}
                     Some(_) if thought.is_empty() && seal.is_some() => {}
                     // It came inside the text, so that is where it goes back.
@@ -188,7 +179,7 @@ fn assistant(message: &Message, style: &Style, model: &Model, quirks: &Quirks) -
                 }
             }
             Piece::Call { id, name, args } => {
-                let function = json!({"name": ids::fit_name(name), "arguments": arguments(args)});
+                let function = json!({"name": ids::fit_name(name), "arguments": json::arguments(args)});
                 let id = ids::fit(id, quirks.ids);
                 calls.push(json!({"id": id, "type": "function", "function": function}));
             }
@@ -199,6 +190,11 @@ fn assistant(message: &Message, style: &Style, model: &Model, quirks: &Quirks) -
     let mut out = Map::new();
     out.insert("role".into(), "assistant".into());
     match empty {
+        _ if !thoughts.is_empty() => {
+            let thought = json!({"type": "thinking", "thinking": [{"type": "text", "text": thoughts}]});
+            let said = (!text.is_empty()).then(|| json!({"type": "text", "text": text}));
+            out.insert("content".into(), std::iter::once(thought).chain(said).collect())
+        }
         // Null and absent are allowed only beside calls.
         Empty::Null if text.is_empty() && !calls.is_empty() => out.insert("content".into(), Value::Null),
         Empty::Absent if text.is_empty() && !calls.is_empty() => None,
@@ -223,33 +219,20 @@ fn assistant(message: &Message, style: &Style, model: &Model, quirks: &Quirks) -
     out.into()
 }
 
-/// Arguments as the model wrote them, unless they are no JSON (a call that was cut off): several
-/// servers parse the history and fail the whole request then.
-fn arguments(args: &str) -> String {
-    if args.trim().is_empty() {
-        "{}".into()
-    } else if serde_json::from_str::<IgnoredAny>(args).is_ok() {
-        args.into()
-    } else {
-        json!({"invalid": args}).to_string()
-    }
-}
-
 fn result(piece: &Piece, style: &Style, quirks: &Quirks, images: &mut Vec<Value>) -> Option<Value> {
     let Piece::Result { id, name, pieces, .. } = piece else { return None };
-    let mut text = texts(pieces, GAP);
-    let shown: Vec<Value> =
-        pieces.iter().filter(|piece| matches!(piece, Piece::Image { .. })).filter_map(part).collect();
+    let mut said = texts(pieces);
+    let shown: Vec<Value> = pieces.iter().filter(|piece| piece.is_image()).filter_map(part).collect();
     if !shown.is_empty() {
-        images.push(json!({"type": "text", "text": format!("image from {name}:")}));
+        images.push(json!({"type": "text", "text": text::image_of(name)}));
         images.extend(shown);
-        if text.is_empty() {
-            text.push_str("the image follows");
+        if said.is_empty() {
+            said.push_str(text::FOLLOWS);
         }
     }
     let content = match style.result {
-        Form::String => text.into(),
-        Form::Parts => json!([{"type": "text", "text": text}]),
+        Form::String => said.into(),
+        Form::Parts => json!([{"type": "text", "text": said}]),
     };
     Some(json!({"role": "tool", "tool_call_id": ids::fit(id, quirks.ids), "content": content}))
 }

@@ -3,7 +3,7 @@
 //! The command is the user's own and runs with the user's rights. What it prints on standard output
 //! is a secret, so no message ever holds it.
 
-use std::pin::pin;
+use std::borrow::Cow;
 use std::process::Stdio;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -19,8 +19,8 @@ use crate::wire::provider::{Auth, Provider, Secret};
 
 /// Most bytes of a key, and of what the command says about a failure.
 const MOST: u64 = 64 << 10;
-/// How long the pipes are read after its end: what it leaves running may hold them open for ever.
-const REST: Duration = Duration::from_millis(200);
+/// How long the output of a command that ended is waited for.
+const LAST: Duration = Duration::from_millis(200);
 /// Most characters of its last words.
 const WORDS: usize = 300;
 
@@ -41,8 +41,12 @@ pub(super) struct Keys {
 
 impl Keys {
     /// The provider with the key to send.
-    pub(super) async fn fill(&self, provider: &Provider, wanted: Wanted) -> Result<Provider, Failure> {
-        let Some(auth) = &provider.auth else { return Ok(provider.clone()) };
+    pub(super) async fn fill<'a>(
+        &self,
+        provider: &'a Provider,
+        wanted: Wanted,
+    ) -> Result<Cow<'a, Provider>, Failure> {
+        let Some(auth) = &provider.auth else { return Ok(Cow::Borrowed(provider)) };
         let kept = self.kept(auth).filter(|_| wanted == Wanted::Any);
         let key = match kept {
             Some(key) => key,
@@ -54,7 +58,7 @@ impl Keys {
             }
         };
         let key_from = Some(format!("the output of {}", auth.command));
-        Ok(Provider { key: Some(key), key_from, ..provider.clone() })
+        Ok(Cow::Owned(Provider { key: Some(key), key_from, ..provider.clone() }))
     }
 
     fn kept(&self, auth: &Auth) -> Option<Secret> {
@@ -80,35 +84,39 @@ async fn run(auth: &Auth, provider: &Provider) -> Result<Secret, Failure> {
     command.process_group(0);
     let child = command.kill_on_drop(true).spawn().map_err(|error| setup(error.to_string()))?;
     let mut group = Group(child);
-    let (stdout, stderr) = (group.0.stdout.take(), group.0.stderr.take());
-    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let (out, err) = (group.0.stdout.take(), group.0.stderr.take());
+    let (mut said, mut words) = (Vec::new(), Vec::new());
     let ended = timeout(auth.timeout, async {
-        let mut reading = pin!(async { tokio::join!(read(stdout, &mut out), read(stderr, &mut err)) });
+        let reading = async { tokio::join!(read(out, &mut said), read(err, &mut words)) };
+        tokio::pin!(reading);
         tokio::select! {
+            biased;
             _ = &mut reading => group.0.wait().await,
             status = group.0.wait() => {
-                let _ = timeout(REST, reading).await;
+                // What it left running may hold its output open for ever.
+                let _ = timeout(LAST, reading).await;
                 status
             }
         }
-    });
-    let Ok(status) = ended.await else {
+    })
+    .await;
+    let Ok(status) = ended else {
         return Err(setup(format!("no key within {}", seconds(auth.timeout))));
     };
     let status = status.map_err(|error| setup(error.to_string()))?;
-    if out.len() as u64 >= MOST {
+    if said.len() as u64 >= MOST {
         return Err(setup(format!("it printed more than {} KB", MOST >> 10)));
     }
     if !status.success() {
         // It may repeat there what it printed as the key.
-        let printed = String::from_utf8_lossy(&out);
-        let said = last_line(&err).map(|words| hide::secrets(&words, printed.split_whitespace()));
-        return Err(setup(match said {
+        let printed = String::from_utf8_lossy(&said);
+        let words = last_line(&words).map(|words| hide::secrets(&words, printed.split_whitespace()));
+        return Err(setup(match words {
             Some(words) => format!("{status}: {words}"),
             None => status.to_string(),
         }));
     }
-    match String::from_utf8(out) {
+    match String::from_utf8(said) {
         Ok(text) if text.trim().is_empty() => Err(setup("it printed nothing".into())),
         Ok(text) => Ok(Secret::new(text.trim())),
         Err(_) => Err(setup("its output is not UTF-8".into())),
@@ -129,10 +137,10 @@ impl Drop for Group {
     }
 }
 
-async fn read(from: Option<impl AsyncRead + Unpin>, bytes: &mut Vec<u8>) {
+async fn read(from: Option<impl AsyncRead + Unpin>, into: &mut Vec<u8>) {
     if let Some(from) = from {
         // What came before a failure is what there is.
-        let _ = from.take(MOST).read_to_end(bytes).await;
+        let _ = from.take(MOST).read_to_end(into).await;
     }
 }
 

@@ -17,7 +17,7 @@ use super::retry::{self, Cause};
 use crate::model::steers;
 use crate::wire::Failure;
 use crate::wire::fault::{self, Said};
-use crate::wire::provider::Provider;
+use crate::wire::provider::{Provider, shown};
 
 /// Most characters of a server's own words.
 const WORDS: usize = 500;
@@ -95,14 +95,29 @@ const TOOLS: &[&str] = &[
 ];
 
 /// Names of the field that an answer's form is asked for with.
-const SCHEMA: &[&str] =
-    &["response_format", "json_schema", "text.format", "output_config.format", "structured output"];
+const SCHEMA: &[&str] = &[
+    "response_format",
+    "json mode",
+    "json_schema",
+    "text.format",
+    "output_config.format",
+    "structured output",
+];
 
 /// Names of the field that reasoning goes back in: a server that complains of it refuses it,
 const THINKING: &[&str] =
     &["reasoning_content", "`reasoning`", "'reasoning'", "\"reasoning\"", "thinking", "encrypted content"];
 /// unless it complains that it is not there.
-const MISSING: &[&str] = &["missing", "required", "must be passed", "must be provided", "must include"];
+/// or of how much is to be thought.
+const MISSING: &[&str] = &[
+    "missing",
+    "required",
+    "must be passed",
+    "must be provided",
+    "must include",
+    "invalid thinking",
+    "budget_tokens",
+];
 
 /// Words for a prompt that does not fit, right before the size of the window.
 const WINDOW: &[&str] = &[
@@ -114,6 +129,10 @@ const WINDOW: &[&str] = &[
     "maximum number of tokens allowed (",
     "maximum prompt length is",
     "input length should be [1,",
+    "exceeded model token limit: ",                   // Moonshot
+    "`inputs` tokens + `max_new_tokens` must be <= ", // Together
+    "too large for model with ",                      // Mistral
+    "while limit is ",                                // Cerebras
 ];
 
 /// Words for the same that give no size, or give it elsewhere.
@@ -123,7 +142,8 @@ const LONG: &[&str] = &[
     "exceeds context",
     "exceeds the maximum context",
     "context the overflows",
-    "exceed context limit", // Anthropic, of prompt and answer together
+    "exceed context limit",      // Anthropic, of prompt and answer together
+    "prompt exceeds max length", // Z.AI
 ];
 
 const LONG_KINDS: &[&str] = &["context_length_exceeded", "exceed_context_size_error"];
@@ -133,10 +153,18 @@ const PAID_KINDS: &[&str] = &[
     "billing_hard_limit_reached",
     "billing_not_active",
     "exceeded_current_quota_error",
+    "Arrearage", // Alibaba
+    "1113",      // Z.AI
 ];
 
-/// Anthropic says it in words only.
-const PAID: &[&str] = &["credit balance is too low"];
+/// Anthropic and SiliconFlow say it in words only.
+const PAID: &[&str] = &["credit balance is too low", "account balance is insufficient"];
+
+/// Google and xAI say so with status 400.
+const KEY: &[&str] = &["api key not valid", "incorrect api key provided"];
+
+/// The model wrote no call that the server could read (Groq). The next try may.
+const MISFIT: &str = "tool_use_failed";
 
 /// A reply with an error status. `text` is its body.
 pub fn from_status(at: &Place, status: u16, text: &str) -> Fault {
@@ -144,12 +172,15 @@ pub fn from_status(at: &Place, status: u16, text: &str) -> Fault {
     let said = body.as_ref().and_then(fault::find);
     let is_json = said.is_some();
     let said = said.unwrap_or_else(|| Said { message: plain(text), ..Said::default() });
-    let sort = match sort(status, &said) {
-        Sort::NoModel if !is_json => Sort::NoPath,
-        // The page of a proxy that limits the bytes of a body.
-        Sort::TooLong if status == 413 && !is_json => Sort::TooLarge,
-        other => other,
-    };
+    let mut sort = sort(status, &said);
+    if !is_json {
+        sort = match (sort, status) {
+            (Sort::NoModel, _) => Sort::NoPath,
+            // The page of a proxy that limits the bytes of a body.
+            (Sort::TooLong, 413) => Sort::TooLarge,
+            (sort, _) => sort,
+        };
+    }
     Fault { hint: retry::hint_in(&said.message), ..explain(at, &format!("status {status}"), sort, &said) }
 }
 
@@ -210,15 +241,15 @@ pub fn silent(at: &Place, limit: Duration) -> Fault {
 /// The connection failed before there was a reply.
 pub fn from_connection(at: &Place, error: &reqwest::Error) -> Fault {
     let why = at.clean(&chain(error));
-    let address = at.shown_url();
+    let address = shown(at.url);
     if refused(error) && at.provider.local {
         let how = match &at.provider.start {
             Some(start) => format!("start it with `{start}`"),
             None => "start the server".to_owned(),
         };
         let (name, id) = (&at.provider.name, &at.provider.id);
-        let message =
-            format!("nothing listens at {address}: {how}, or set the base_url of provider {id} ({name})");
+        let who = if name == id { id.clone() } else { format!("{id} ({name})") };
+        let message = format!("nothing listens at {address}: {how}, or set the base_url of provider {who}");
         // A server that is not there is not there half a second later either.
         return Fault::new(Failure::Setup(message), Cause::Final);
     }
@@ -341,15 +372,8 @@ impl Place<'_> {
         }
     }
 
-    /// Without user, password and query, which may hold a key.
-    fn shown_url(&self) -> String {
-        let url = self.url;
-        let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
-        format!("{}://{}{port}{}", url.scheme(), url.host_str().unwrap_or_default(), url.path())
-    }
-
     fn check_url(&self) -> String {
-        let (url, id) = (self.shown_url(), &self.provider.id);
+        let (url, id) = (shown(self.url), &self.provider.id);
         format!("tried {url}: check the base_url of provider {id}, which for most servers ends with /v1")
     }
 
@@ -372,8 +396,9 @@ impl Place<'_> {
     /// Somebody else's words, made fit for a terminal: one line, nothing that steers it, no secrets.
     pub fn clean(&self, text: &str) -> String {
         let provider = self.provider;
-        let headers = provider.headers.iter().flat_map(|(_, value)| value.reveal().split(' '));
-        let known = provider.usable_key().into_iter().chain(headers);
+        let given = provider.headers.iter().chain(&provider.query);
+        let given = given.flat_map(|(_, value)| value.reveal().split(' '));
+        let known = provider.usable_key().into_iter().chain(given);
         // The base URL may hold some too.
         let password = self.url.password().unwrap_or_default();
         let mut in_url = vec![password.to_owned()];
@@ -440,8 +465,8 @@ fn sort(status: u16, said: &Said) -> Sort {
         _ if PAID_KINDS.contains(&kind) || says(PAID) => Sort::Paid,
         429 => Sort::Limited,
         401 => Sort::Key,
-        // Google.
-        400 if text.contains("api key not valid") => Sort::Key,
+        400 if says(KEY) => Sort::Key,
+        400 if kind == MISFIT => Sort::Passing,
         403 => Sort::Denied,
         407 => Sort::Proxy,
         // Some servers report what a client did wrong with a 5xx, so words go before numbers.
@@ -490,3 +515,7 @@ fn refused(error: &reqwest::Error) -> bool {
 #[cfg(test)]
 #[path = "error_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "error_services.rs"]
+mod services;

@@ -249,7 +249,7 @@ fn a_long_wait_says_when_it_ends() {
 fn words_of_a_server_are_cut_cleaned_and_never_show_a_secret() {
     let mut provider = hosted();
     provider.headers = vec![("x-auth".into(), Secret::new("Basic dXNlcjpwYXNz"))];
-    provider.query = vec![("key".into(), "query-secret".into()), ("v".into(), "1".into())];
+    provider.query = vec![("key".into(), Secret::new("query-secret")), ("v".into(), Secret::new("1"))];
     provider.base_url = "https://user:url-secret@h.example/v1?token=base-secret".into();
     let url = provider.url("/chat/completions").unwrap();
     let at = Place { provider: &provider, model: "m", url: &url };

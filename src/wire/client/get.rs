@@ -37,8 +37,8 @@ impl HttpClient {
     /// The page at `url`, with this provider's headers, proxies and certificates.
     pub async fn get(&self, url: &Url, limits: Limits) -> Result<Page, Failure> {
         let wire = of(self.provider.wire);
-        let (provider, headers) = &self.keyed(wire, Wanted::Any).await?;
-        let at = Place { provider, model: "", url };
+        let (provider, headers) = self.keyed(wire, Wanted::Any).await?;
+        let at = Place { provider: &provider, model: "", url };
         let fetch = async {
             let request = self.http(url)?.get(url.clone()).headers(headers.clone());
             let mut response =

@@ -10,11 +10,13 @@ pub mod retry;
 
 mod auth;
 mod hide;
+mod refused;
 mod reply;
 
+use std::borrow::Cow;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::pin::Pin;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -26,7 +28,7 @@ use tokio_util::bytes::Bytes;
 use tokio_util::sync::CancellationToken;
 
 use super::prompt::Prompt;
-use super::provider::Provider;
+use super::provider::{Provider, Quirks};
 use super::{Answer, Client, Failure, Progress, Wire};
 use crate::model::Model;
 use auth::{Keys, Wanted};
@@ -45,6 +47,8 @@ type Hear<'a> = &'a mut (dyn FnMut(Progress) + Send);
 /// Talks to one provider over HTTP. Cheap to make: TLS is set up with the first request.
 pub struct HttpClient {
     provider: Provider,
+    /// The provider's, and what it was found to refuse.
+    quirks: Mutex<Quirks>,
     keys: Keys,
     http: OnceLock<reqwest::Client>,
     sleep: Sleep,
@@ -72,7 +76,8 @@ impl HttpClient {
         provider.url("")?;
         http::headers(&provider)?;
         let sleep: Sleep = Arc::new(|time| Box::pin(tokio::time::sleep(time)));
-        Ok(Self { provider, keys: Keys::default(), http: OnceLock::new(), sleep })
+        let quirks = Mutex::new(provider.quirks.clone());
+        Ok(Self { provider, quirks, keys: Keys::default(), http: OnceLock::new(), sleep })
     }
 
     /// The same client with another way to wait between attempts.
@@ -92,21 +97,41 @@ impl HttpClient {
         Ok(self.http.get_or_init(|| http).clone())
     }
 
-    /// One request, with another key once where the first is refused and a command gives keys.
+    /// One answer; without the fields that the server says it does not take.
     async fn answer(&self, model: &Model, prompt: &Prompt, hear: Hear<'_>) -> Result<Answer, Failure> {
+        let mut without = 0;
+        loop {
+            let quirks = self.quirks.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let body = super::of(model.wire).encode(prompt, model, &quirks).to_string();
+            let failure = match self.send(model, body.into(), hear).await {
+                Ok(answer) => return Ok(Answer { requests: answer.requests + without, ..answer }),
+                Err(failure) => failure,
+            };
+            let field =
+                refused::field(&prompt.body, &failure).filter(|field| quirks.takes(field, &model.name));
+            let Some(field) = field else { return Err(failure) };
+            let mut quirks = self.quirks.lock().unwrap_or_else(PoisonError::into_inner);
+            quirks.drop.entry(field.to_owned()).or_default().push(model.name.clone());
+            drop(quirks);
+            without += 1;
+            hear(Progress::Again { attempt: without, of: without, wait_ms: 0, why: failure.to_string() });
+        }
+    }
+
+    /// One request, with another key once where the first is refused and a command gives keys.
+    async fn send(&self, model: &Model, body: Bytes, hear: Hear<'_>) -> Result<Answer, Failure> {
         let wire = super::of(model.wire);
         let url = self.provider.url(wire.path())?;
-        let body: Bytes = wire.encode(prompt, model, &self.provider.quirks).to_string().into();
         let mut wanted = Wanted::Any;
         loop {
-            let (provider, headers) = &self.keyed(wire, wanted).await?;
+            let (provider, headers) = self.keyed(wire, wanted).await?;
+            let provider = &*provider;
             if provider.needs_key && provider.usable_key().is_none() {
                 let key = provider.env_key.as_deref().unwrap_or("its key");
                 let message = format!("{} (model {}) needs a key: set {key}", provider.name, model.name);
                 return Err(Failure::Setup(message));
             }
             let at = Place { provider, model: &model.name, url: &url };
-            let headers = headers.clone();
             let call = Call { at, wire, http: self.http(&url)?, headers, body: body.clone() };
             match self.attempts(&call, hear).await {
                 Ok(answer) => return Ok(answer),
@@ -119,7 +144,11 @@ impl HttpClient {
     }
 
     /// The provider with the key to send, and the headers of a request over this wire.
-    async fn keyed(&self, wire: &dyn Wire, wanted: Wanted) -> Result<(Provider, HeaderMap), Failure> {
+    async fn keyed(
+        &self,
+        wire: &dyn Wire,
+        wanted: Wanted,
+    ) -> Result<(Cow<'_, Provider>, HeaderMap), Failure> {
         let provider = self.keys.fill(&self.provider, wanted).await?;
         let mut headers = http::headers(&provider)?;
         http::add(&mut headers, wire.headers());

@@ -3,14 +3,14 @@
 //! A reply is a list of blocks, each with an index. Texts and reasoning are passed on as they come;
 //! with the reason for the end, all blocks are given once more, whole and in order. So nothing
 //! depends on the order of events, or on a start or stop that is missing or doubled. As in the chat
-//! wire, every field may be missing or of another type, and values are read where they stand in the
-//! event's text, for this runs once for each token.
+//! wire, every field may be missing or of another type.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::model::{Stop, Usage};
+use crate::wire::json::{Raw, count, plain, read, word};
 use crate::wire::{AnswerPart, Decoder, Delta, MOST_PARTS, fault, too_many};
 
 /// What reasoning is called on this wire; the field it goes back in.
@@ -59,8 +59,6 @@ struct Counts {
     output: u64,
     reasoning: u64,
 }
-
-type Raw<'a> = Option<&'a RawValue>;
 
 #[derive(Default, Deserialize)]
 struct Event<'a> {
@@ -167,7 +165,7 @@ impl Decoder for Reader {
 impl Reader {
     fn read(&mut self, name: &str, data: &str, event: &Event, out: &mut Vec<Delta>) {
         // The data's own type decides: gateways leave names out, or put wrong ones.
-        let kind = event.kind.map_or(name, word);
+        let kind = event.kind.map_or(name, plain);
         let index = read(event.index);
         match kind {
             "content_block_delta" => {
@@ -193,12 +191,13 @@ impl Reader {
             }
             "message_stop" => self.end(out),
             "ping" => {}
-            _ => {
-                let is_error = name == "error" || kind == "error" || event.error.is_some();
-                if is_error || kind.is_empty() {
-                    self.error(data, is_error, out);
-                }
+            _ if name == "error" || kind == "error" || event.error.is_some() => {
+                let value: Value = serde_json::from_str(data).unwrap_or_default();
+                let said = fault::find(&value).unwrap_or_else(|| fault::read(&value));
+                out.push(Delta::Error { message: said.message, kind: said.kind });
             }
+            "" => self.foreign(data, out),
+            _ => {}
         }
         if self.blocks.len() > MOST_PARTS {
             out.push(too_many());
@@ -225,14 +224,14 @@ impl Reader {
     }
 
     fn start(&mut self, index: Option<i64>, start: &Start, out: &mut Vec<Delta>) {
-        let kind = match start.kind.map_or("", word) {
+        let kind = match start.kind.map_or("", plain) {
             "text" => Kind::Text,
             "thinking" => Kind::Thinking,
             "redacted_thinking" => Kind::Redacted,
             "tool_use" => Kind::Call,
             _ => Kind::Other,
         };
-        let id = read::<String>(start.id).filter(|id| !id.is_empty());
+        let id = word(start.id);
         let known =
             self.find(index).filter(|slot| index.is_some() && self.blocks[*slot].is(kind, id.as_ref()));
         let slot = known.unwrap_or_else(|| self.open(index, kind));
@@ -314,7 +313,7 @@ impl Reader {
     }
 
     fn add(&mut self, slot: usize, text: Raw, out: &mut Vec<Delta>) {
-        let Some(text) = read::<String>(text).filter(|text| !text.is_empty()) else { return };
+        let Some(text) = word(text) else { return };
         let block = &mut self.blocks[slot];
         block.text.push_str(&text);
         match block.kind {
@@ -348,7 +347,7 @@ impl Reader {
     }
 
     fn stop(&mut self, reason: Raw, out: &mut Vec<Delta>) {
-        let Some(reason) = read::<String>(reason).filter(|reason| !reason.is_empty()) else { return };
+        let Some(reason) = word(reason) else { return };
         self.stopped = true;
         self.whole(out);
         out.push(Delta::Stop(match reason.as_str() {
@@ -372,10 +371,10 @@ impl Reader {
         });
     }
 
-    /// An error in this API's shape, in another's, or an event that is of no API.
-    fn error(&mut self, data: &str, is_error: bool, out: &mut Vec<Delta>) {
+    /// An error in another API's shape, or an event that is of no API.
+    fn foreign(&mut self, data: &str, out: &mut Vec<Delta>) {
         let value: Value = serde_json::from_str(data).unwrap_or_default();
-        match fault::find(&value).or_else(|| is_error.then(|| fault::read(&value))) {
+        match fault::find(&value) {
             Some(said) => out.push(Delta::Error { message: said.message, kind: said.kind }),
             None => self.skipped += 1,
         }
@@ -444,16 +443,6 @@ impl Counts {
     }
 }
 
-/// The value, if it is there and of this type.
-fn read<'a, T: Deserialize<'a>>(raw: Raw<'a>) -> Option<T> {
-    serde_json::from_str(raw?.get()).ok()
-}
-
-/// A plain word as it stands in the text; empty when it is none.
-fn word(raw: &RawValue) -> &str {
-    raw.get().strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or_default()
-}
-
 /// Arguments that came with the start: an object, or the text of one. A stream begins with an empty one.
 fn arguments(raw: &RawValue) -> String {
     match raw.get() {
@@ -461,9 +450,4 @@ fn arguments(raw: &RawValue) -> String {
         text if text.split_whitespace().collect::<String>() == "{}" || text == "null" => String::new(),
         text => text.to_owned(),
     }
-}
-
-/// Some gateways write counts as floating-point numbers.
-fn count(value: &Value) -> Option<u64> {
-    value.as_u64().or_else(|| value.as_f64().filter(|n| *n >= 0.0).map(|n| n as u64))
 }

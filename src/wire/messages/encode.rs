@@ -9,14 +9,12 @@ use serde_json::{Map, Value, json};
 use super::thinking::{self, Echo};
 use crate::model::Model;
 use crate::wire::ids;
-use crate::wire::prompt::{Form, Message, Piece, Prompt, Role, ToolSpec};
+use crate::wire::json;
+use crate::wire::prompt::{Form, LIMITS, Message, Piece, Prompt, Role, ToolSpec};
 use crate::wire::provider::Quirks;
+use crate::wire::text::{self, GAP};
 
-/// Between pieces of a result that is one string.
-const GAP: &str = "\n\n";
-/// Names for the one limit of an answer that this API has.
-const LIMITS: [&str; 3] = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
-/// That limit where nothing is known of the model, and where only its window is.
+/// The limit of an answer where nothing is known of the model, and where only its window is.
 const SMALL: u64 = 8192;
 const LARGE: u64 = 32_000;
 /// An answer's part of the window, and what it gets in any case.
@@ -58,7 +56,9 @@ pub(super) fn body(prompt: &Prompt, model: &Model, quirks: &Quirks) -> Value {
         let format = json!({"type": "json_schema", "schema": schema});
         merge(&mut body, "output_config", &json!({"format": format}));
     }
-    lay_over(&mut body, &prompt.body);
+    let taken = prompt.body.iter().filter(|(key, _)| quirks.takes(key, &model.name));
+    lay_over(&mut body, taken);
+    quirks.fill(&mut body);
 
     let mut turns = turns(prompt, quirks, Echo::Keep);
     if thinking::settle(&mut body, &turns, model) == Echo::Drop && turns.iter().any(Turn::thinks) {
@@ -95,7 +95,7 @@ fn limit(prompt: &Prompt, model: &Model) -> u64 {
 }
 
 /// The manifest's own fields. Those that the chat wire has under another name get this API's.
-fn lay_over(body: &mut Map<String, Value>, given: &Map<String, Value>) {
+fn lay_over<'a>(body: &mut Map<String, Value>, given: impl Iterator<Item = (&'a String, &'a Value)>) {
     for (key, value) in given {
         match (key.as_str(), value) {
             ("reasoning_effort", _) => {}
@@ -205,7 +205,7 @@ fn assistant(message: &Message, quirks: &Quirks, echo: Echo) -> Vec<Value> {
             "type": "tool_use",
             "id": ids::fit(id, quirks.ids),
             "name": ids::fit_name(name),
-            "input": input(args),
+            "input": json::object(args),
         })),
         Piece::Thinking { .. } | Piece::Image { .. } | Piece::Result { .. } => None,
     };
@@ -273,10 +273,10 @@ fn content(blocks: Vec<Value>, form: Form, apart: Option<(&str, &mut Vec<Value>)
     }
     let (shown, mut texts): (Vec<Value>, Vec<Value>) = blocks.into_iter().partition(is_image);
     if let Some((name, images)) = apart.filter(|_| !shown.is_empty()) {
-        images.push(json!({"type": "text", "text": format!("image from {name}:")}));
+        images.push(json!({"type": "text", "text": text::image_of(name)}));
         images.extend(shown);
         if texts.is_empty() {
-            texts.push(json!({"type": "text", "text": "the image follows"}));
+            texts.push(json!({"type": "text", "text": text::FOLLOWS}));
         }
     }
     match form {
@@ -286,17 +286,6 @@ fn content(blocks: Vec<Value>, form: Form, apart: Option<(&str, &mut Vec<Value>)
             let texts: Vec<&str> = texts.iter().filter_map(|block| block["text"].as_str()).collect();
             Some(texts.join(GAP).into())
         }
-    }
-}
-
-/// Arguments as an object, which they may not be when a call was cut off.
-fn input(args: &str) -> Value {
-    if args.trim().is_empty() {
-        return json!({});
-    }
-    match serde_json::from_str(args) {
-        Ok(Value::Object(args)) => args.into(),
-        _ => json!({"invalid": args}),
     }
 }
 

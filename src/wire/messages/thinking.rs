@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::encode::Turn;
 use crate::model::{Model, Thinking};
+use crate::wire::effort::{self, LEAST};
 
 /// Whether the history's reasoning goes out with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,27 +16,32 @@ pub(super) enum Echo {
     Drop,
 }
 
-/// The least budget that the API takes.
-const LEAST: u64 = 1024;
 /// Lower values of `top_p` are refused beside thinking.
 const TOP_P: f64 = 0.95;
 
 /// Says in the body how much to think, where an effort is set.
 pub(super) fn ask(mode: Thinking, effort: &str, body: &mut Map<String, Value>) {
-    let on = effort != "none";
+    let on = effort::is_on(effort);
     match mode {
         Thinking::None => {}
         Thinking::Effort | Thinking::Object => word(effort, body),
+        Thinking::Toggle | Thinking::Switch if !on => disable(body),
+        Thinking::Budget | Thinking::Adaptive if effort::is_none(effort) => disable(body),
         // The budget is not optional in this API, and does no harm where only the switch counts.
-        Thinking::Budget | Thinking::Toggle if on => {
-            body.insert("thinking".into(), json!({"type": "enabled", "budget_tokens": budget(effort)}));
+        Thinking::Budget | Thinking::Toggle => {
+            let budget = effort::budget(effort);
+            body.insert("thinking".into(), json!({"type": "enabled", "budget_tokens": budget}));
         }
-        Thinking::Adaptive if on => {
+        Thinking::Switch => {
+            let budget = effort::budget(effort);
+            body.insert("thinking".into(), json!({"type": "enabled", "budget_tokens": budget}));
+            word(effort, body);
+        }
+        Thinking::Adaptive => {
             // Without it, newer models keep their reasoning to themselves.
             body.insert("thinking".into(), json!({"type": "adaptive", "display": "summarized"}));
             word(effort, body);
         }
-        Thinking::Budget | Thinking::Toggle | Thinking::Adaptive => disable(body),
         Thinking::Flag => {
             body.insert("enable_thinking".into(), on.into());
         }
@@ -116,20 +122,10 @@ fn disable(body: &mut Map<String, Value>) {
 fn word(effort: &str, body: &mut Map<String, Value>) {
     match effort {
         // Not among this API's words.
-        "none" => {}
+        effort if effort::is_none(effort) => {}
         "minimal" => word("low", body),
         effort => {
             body.insert("output_config".into(), json!({"effort": effort}));
         }
-    }
-}
-
-fn budget(effort: &str) -> u64 {
-    match effort {
-        "minimal" => LEAST,
-        "low" => 2048,
-        "medium" => 8192,
-        "high" => 16384,
-        _ => 31999,
     }
 }

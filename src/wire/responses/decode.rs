@@ -2,16 +2,16 @@
 //!
 //! Deltas are what a listener hears meanwhile; the answer is told at the end, as a whole. Servers
 //! leave out events, numbers and fields, and each text is told up to four times: in deltas, in the
-//! event that closes it, in its item and in the response. Any one of them is enough. Values are
-//! read where they stand in the event's text, for this runs once for each token.
+//! event that closes it, in its item and in the response. Any one of them is enough.
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::item::{Item, Kind, Raw, Sort, Written, args, read, word};
+use super::item::{Item, Kind, Sort, Written, args};
 use crate::model::{Stop, Usage};
+use crate::wire::json::{Raw, count, plain, read, word};
 use crate::wire::{AnswerPart, Decoder, Delta, MOST_PARTS, fault, too_many};
 
 #[derive(Default)]
@@ -22,6 +22,8 @@ pub(super) struct Reader {
     last: u64,
     /// Reasoning was passed on.
     thought: bool,
+    /// The message that text was last passed on of.
+    spoke: Option<usize>,
     ended: bool,
     skipped: usize,
 }
@@ -96,6 +98,9 @@ struct At {
     index: Option<u64>,
 }
 
+/// Between what was said in several messages.
+const GAP: &str = "\n\n";
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Told {
     /// The item begins. What stands in it comes again.
@@ -147,8 +152,7 @@ impl Reader {
             return; // the same again
         }
         self.last = number;
-        // Types are plain words, so what stands between the quotes is the word.
-        let kind = event.kind.map_or(name, |raw| raw.get().trim_matches('"'));
+        let kind = event.kind.map_or(name, plain);
         let index = read(event.content_index).unwrap_or(0);
         let summary = read(event.summary_index).unwrap_or(0);
         match kind {
@@ -223,7 +227,12 @@ impl Reader {
     /// Passes a text on: it, and whether it opens its piece.
     fn say(&mut self, slot: usize, sort: Sort, (mut text, first): (String, bool), out: &mut Vec<Delta>) {
         match sort {
-            Sort::Text => out.push(Delta::Text(text)),
+            Sort::Text => {
+                if self.spoke.replace(slot).is_some_and(|before| before != slot) {
+                    text.insert_str(0, GAP);
+                }
+                out.push(Delta::Text(text));
+            }
             Sort::Refusal => out.push(Delta::Refusal(text)),
             Sort::Summary | Sort::Thought => {
                 if first && std::mem::replace(&mut self.thought, true) {
@@ -379,8 +388,15 @@ impl Reader {
     }
 }
 
+/// What was said in several messages stays apart when it is read as one text.
 fn parts(items: &[&Item]) -> Vec<AnswerPart> {
-    items.iter().filter_map(|item| item.part()).collect()
+    let mut parts: Vec<AnswerPart> = items.iter().filter_map(|item| item.part()).collect();
+    let texts = parts.iter_mut().filter_map(|part| match part {
+        AnswerPart::Text(text) => Some(text),
+        AnswerPart::Thinking { .. } | AnswerPart::Call { .. } => None,
+    });
+    texts.skip(1).for_each(|text| text.insert_str(0, GAP));
+    parts
 }
 
 fn status(word: &str) -> Option<Status> {
@@ -437,11 +453,7 @@ fn error(said: fault::Said) -> Delta {
 
 fn usage(raw: Raw) -> Option<Usage> {
     let value: Value = read(raw)?;
-    // Some gateways write counts as floating-point numbers.
-    let number = |value: &Value| {
-        value.as_u64().or_else(|| value.as_f64().filter(|count| *count >= 0.0).map(|count| count as u64))
-    };
-    let count = |path: &str| value.pointer(path).and_then(number).unwrap_or(0);
+    let count = |path: &str| value.pointer(path).and_then(count).unwrap_or(0);
     Some(Usage {
         input: count("/input_tokens"),
         cached: count("/input_tokens_details/cached_tokens"),

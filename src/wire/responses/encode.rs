@@ -4,17 +4,16 @@
 
 use std::collections::HashSet;
 
-use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 
 use super::FREE_FIELD;
 use crate::model::{Model, Thinking};
+use crate::wire::effort;
 use crate::wire::ids;
-use crate::wire::prompt::{Form, Free, Message, Piece, Prompt, Role, ToolSpec};
+use crate::wire::json;
+use crate::wire::prompt::{Form, Free, LIMITS, Message, Piece, Prompt, Role, ToolSpec};
 use crate::wire::provider::Quirks;
-
-/// Between blocks and pieces that are sent as one string.
-const GAP: &str = "\n\n";
+use crate::wire::text::{self, GAP, texts};
 
 pub(super) fn body(prompt: &Prompt, model: &Model, quirks: &Quirks) -> Value {
     let mut body = Map::new();
@@ -49,16 +48,17 @@ pub(super) fn body(prompt: &Prompt, model: &Model, quirks: &Quirks) -> Value {
         body.insert("prompt_cache_key".into(), session.as_str().into());
     }
     body.insert("stream".into(), prompt.stream.into());
-    for (key, value) in &prompt.body {
+    for (key, value) in prompt.body.iter().filter(|(key, _)| quirks.takes(key, &model.name)) {
         overlay(&mut body, key, value);
     }
+    quirks.fill(&mut body);
     body.into()
 }
 
 /// Lays a field of the manifest over the body. Of an object only what it names changes.
 fn overlay(body: &mut Map<String, Value>, key: &str, value: &Value) {
     let key = match key {
-        "max_tokens" | "max_completion_tokens" => "max_output_tokens",
+        limit if LIMITS.contains(&limit) => "max_output_tokens",
         other => other,
     };
     match (body.get_mut(key), value) {
@@ -75,12 +75,12 @@ fn overlay(body: &mut Map<String, Value>, key: &str, value: &Value) {
 /// only switch it on or off have their own field here too.
 fn think(model: &Model, body: &mut Map<String, Value>) {
     let Some(effort) = &model.effort else { return };
-    let on = !matches!(effort.as_str(), "none" | "off" | "minimal");
+    let on = effort::is_on(effort);
     match model.thinking {
         Thinking::None => {}
-        Thinking::Effort | Thinking::Adaptive | Thinking::Object | Thinking::Budget => {
-            let mut reasoning = json!({"effort": effort});
-            if effort != "none" {
+        Thinking::Effort | Thinking::Adaptive | Thinking::Object | Thinking::Budget | Thinking::Switch => {
+            let mut reasoning = json!({"effort": effort::word(effort)});
+            if !effort::is_none(effort) {
                 reasoning["summary"] = "auto".into();
             }
             body.insert("reasoning".into(), reasoning);
@@ -169,31 +169,39 @@ impl<'a> Input<'a> {
         let mut text = String::new();
         // Reasoning is only taken together with what it led to.
         let mut thoughts: Vec<Value> = Vec::new();
+        // What is said beside calls is said on the way. Left out, the service may take it for the end:
+        // <https://platform.openai.com/docs/guides/reasoning>.
+        let calls = message.pieces.iter().any(|piece| matches!(piece, Piece::Call { .. }));
+        let phase = self.quirks.phases.then_some(if calls { "commentary" } else { "final_answer" });
         for piece in &message.pieces {
             match piece {
                 Piece::Text(more) => text.push_str(more),
                 Piece::Thinking { seal, .. } => {
-                    self.text(&mut text, &mut thoughts);
+                    self.text(&mut text, &mut thoughts, phase);
                     thoughts.extend(seal.as_ref().and_then(|seal| reasoning(seal, self.quirks)));
                 }
                 Piece::Call { id, name, args } => {
-                    self.text(&mut text, &mut thoughts);
+                    self.text(&mut text, &mut thoughts, phase);
                     self.items.append(&mut thoughts);
                     self.call(id, name, args);
                 }
                 Piece::Image { .. } | Piece::Result { .. } => {}
             }
         }
-        self.text(&mut text, &mut thoughts);
+        self.text(&mut text, &mut thoughts, phase);
     }
 
     /// Closes the text so far, with the reasoning before it. Empty ones are refused.
-    fn text(&mut self, text: &mut String, thoughts: &mut Vec<Value>) {
+    fn text(&mut self, text: &mut String, thoughts: &mut Vec<Value>, phase: Option<&str>) {
         let text = std::mem::take(text);
         if !text.trim().is_empty() {
             self.items.append(thoughts);
             let content = json!([{"type": "output_text", "text": text}]);
-            self.items.push(json!({"type": "message", "role": "assistant", "content": content}));
+            let mut item = json!({"type": "message", "role": "assistant", "content": content});
+            if let Some(phase) = phase {
+                item["phase"] = phase.into();
+            }
+            self.items.push(item);
         }
     }
 
@@ -208,7 +216,7 @@ impl<'a> Input<'a> {
                 json!({"type": "custom_tool_call", "call_id": call_id, "name": name, "input": input})
             }
             None => {
-                let arguments = arguments(args);
+                let arguments = json::arguments(args);
                 json!({"type": "function_call", "call_id": call_id, "name": name, "arguments": arguments})
             }
         };
@@ -217,13 +225,13 @@ impl<'a> Input<'a> {
 
     fn result(&mut self, piece: &Piece) {
         let Piece::Result { id, name, pieces, .. } = piece else { return };
-        let has_image = pieces.iter().any(|piece| matches!(piece, Piece::Image { .. }));
+        let has_image = pieces.iter().any(Piece::is_image);
         let output = if has_image && self.quirks.no_result_images {
-            let images = pieces.iter().filter(|piece| matches!(piece, Piece::Image { .. })).filter_map(part);
-            self.images.push(json!({"type": "input_text", "text": format!("image from {name}:")}));
+            let images = pieces.iter().filter(|piece| piece.is_image()).filter_map(part);
+            self.images.push(json!({"type": "input_text", "text": text::image_of(name)}));
             self.images.extend(images);
             match texts(pieces) {
-                text if text.is_empty() => "the image follows".into(),
+                empty if empty.is_empty() => text::FOLLOWS.into(),
                 text => text.into(),
             }
         } else {
@@ -274,7 +282,7 @@ fn are_texts(value: &Value) -> bool {
 
 /// Texts and images; anything else has no place in these messages.
 fn content(pieces: &[Piece], form: Form) -> Value {
-    let has_image = pieces.iter().any(|piece| matches!(piece, Piece::Image { .. }));
+    let has_image = pieces.iter().any(Piece::is_image);
     match form {
         Form::String if !has_image => texts(pieces).into(),
         // A list must not be empty.
@@ -294,32 +302,9 @@ fn part(piece: &Piece) -> Option<Value> {
     }
 }
 
-fn texts(pieces: &[Piece]) -> String {
-    let texts: Vec<&str> = pieces
-        .iter()
-        .filter_map(|piece| match piece {
-            Piece::Text(text) => Some(text.as_str()),
-            Piece::Image { .. } | Piece::Thinking { .. } | Piece::Call { .. } | Piece::Result { .. } => None,
-        })
-        .collect();
-    texts.join(GAP)
-}
-
 /// The text of a call to a free-form tool, out of its arguments.
 fn input(args: &str, free: &Free) -> String {
     let fields: Map<String, Value> = serde_json::from_str(args).unwrap_or_default();
     let text = fields.get(&free.field).or_else(|| fields.get(FREE_FIELD)).and_then(Value::as_str);
     text.unwrap_or(args).to_owned()
-}
-
-/// Arguments as the model wrote them, unless they are no JSON (a call that was cut off): servers
-/// that parse the history fail the whole request then.
-fn arguments(args: &str) -> String {
-    if args.trim().is_empty() {
-        "{}".into()
-    } else if serde_json::from_str::<IgnoredAny>(args).is_ok() {
-        args.into()
-    } else {
-        json!({"invalid": args}).to_string()
-    }
 }

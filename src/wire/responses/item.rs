@@ -4,13 +4,11 @@
 //! is settled: what comes for it after that came late or twice.
 
 use serde::Deserialize;
-use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use super::FREE_FIELD;
 use crate::wire::AnswerPart;
-
-pub(super) type Raw<'a> = Option<&'a RawValue>;
+use crate::wire::json::{Raw, read, word};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -97,16 +95,6 @@ struct Part<'a> {
     text: Raw<'a>,
     #[serde(borrow, default)]
     refusal: Raw<'a>,
-}
-
-/// The value, if it is there and of this type.
-pub(super) fn read<'a, T: Deserialize<'a>>(raw: Raw<'a>) -> Option<T> {
-    serde_json::from_str(raw?.get()).ok()
-}
-
-/// A string that says something.
-pub(super) fn word(raw: Raw) -> Option<String> {
-    read::<String>(raw).filter(|word| !word.is_empty())
 }
 
 impl Sort {

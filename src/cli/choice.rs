@@ -1,0 +1,225 @@
+//! Which model, at which provider, over which wire, under which harness.
+//!
+//! From the configuration and what is known beforehand of models; nothing is sent.
+
+use std::sync::Arc;
+
+use super::error::CliError;
+use super::setup::Base;
+use crate::agent::Holds;
+use crate::config;
+use crate::harness::Harness;
+use crate::model::{Body, Class, Item, Model, Thinking, WireKind};
+use crate::wire::catalog;
+use crate::wire::client::HttpClient;
+use crate::wire::provider::Provider;
+use crate::wire::recorded::Recorded;
+use crate::wire::{Client, Failure};
+
+/// A window of fewer surfaces than this is tight.
+const ROOM: u64 = 4;
+
+/// Id of the provider whose model is a recording.
+pub(super) const DEMO: &str = "demo";
+
+/// Whom a run asks, and how.
+pub(super) struct Chosen {
+    pub(super) model: Model,
+    pub(super) harness: Arc<dyn Harness>,
+    /// Over the wire that the model is asked over. None: the model's words are recorded.
+    pub(super) provider: Option<Provider>,
+    /// What to say of a window that leaves little room.
+    pub(super) tight: Option<String>,
+}
+
+impl Chosen {
+    pub(super) fn client(&self) -> Result<Arc<dyn Client>, CliError> {
+        let wrong = |failure: Failure| CliError::usage(failure.to_string());
+        Ok(match &self.provider {
+            Some(provider) => Arc::new(HttpClient::new(provider.clone()).map_err(wrong)?),
+            None => Arc::new(Recorded::new(self.harness.id()).map_err(wrong)?),
+        })
+    }
+
+    /// What the server does about a schema for the last message.
+    pub(super) fn holds(&self) -> Holds {
+        match &self.provider {
+            Some(provider) if provider.quirks.schema => Holds::BesideTools,
+            // llama.cpp, Ollama, LM Studio and vLLM all do, over this wire.
+            Some(provider) if provider.local && provider.wire == WireKind::Chat => Holds::Alone,
+            Some(_) | None => Holds::Nothing,
+        }
+    }
+}
+
+impl Base {
+    /// An earlier session goes on with the model and the harness that it had, while they are there and
+    /// nothing names others for this run.
+    pub(super) fn go_on_as(&mut self, items: &[Item]) {
+        let last = items.iter().rev().find_map(|item| match &item.body {
+            Body::Assistant(reply) => Some(&reply.origin),
+            Body::User(_)
+            | Body::Result(_)
+            | Body::Note(_)
+            | Body::Scene(_)
+            | Body::Summary(_)
+            | Body::Mark(_) => None,
+        });
+        let known = config::known(&self.config);
+        let Some(last) = last.filter(|last| known.contains(&last.provider)) else { return };
+        if self.config.model_is_for_this_run || self.found.is_some() {
+            return;
+        }
+        self.config.model_provider = Some(last.provider.clone());
+        self.config.model = Some(last.model.clone());
+        if !self.config.harness_is_for_this_run && self.library.get(&last.harness).is_ok() {
+            let usual = self.library.pick(&last.provider, &last.model) == last.harness;
+            self.config.harness = (!usual).then(|| last.harness.clone());
+        }
+    }
+
+    /// All of it, with the key that is wanted.
+    pub(super) fn choose(&self) -> Result<Chosen, CliError> {
+        let (mut model, provider) = self.model()?;
+        let harness = self.harness(&model)?;
+        let provider = match provider {
+            Some(provider) => Some(self.over_wire(&*harness, &provider, &mut model)?),
+            None => None,
+        };
+        let tight = self.fit_window(&mut model, &*harness);
+        Ok(Chosen { model, harness, provider, tight })
+    }
+
+    /// The model and who serves it, with the key that is wanted there.
+    pub(super) fn model(&self) -> Result<(Model, Option<Provider>), CliError> {
+        let (model, mut provider) = self.chosen()?;
+        if let Some(provider) = &mut provider {
+            self.give_key(provider)?;
+        }
+        Ok((model, provider))
+    }
+
+    /// The same without looking for stored keys, by configuration and catalog.
+    pub(super) fn chosen(&self) -> Result<(Model, Option<Provider>), CliError> {
+        if self.config.model_provider.as_deref() == Some(DEMO) {
+            return Ok((demo_model(), None));
+        }
+        let known = config::known(&self.config);
+        if let (Some(name), None) = (&self.config.model, &self.config.model_provider)
+            && known.contains(name)
+        {
+            return Err(CliError::usage(format!("{name} is a provider, and no model of it is named"))
+                .hint(format!("name one: -m {name}/MODEL")));
+        }
+        let choice = match config::usual_model(&self.config, &self.env) {
+            Some((provider, model)) => config::Choice { provider, model },
+            None => config::choose(&self.config, &known, |provider, name| {
+                let found = self.found.as_ref().is_some_and(|found| found.name == name);
+                (found || catalog::models(provider).any(|model| model == name)).then_some(true)
+            })?,
+        };
+        let provider = config::resolve(&self.config, &choice.provider, &self.env, &self.dirs)?;
+        let facts = catalog::facts(&choice.provider, &choice.model);
+        let told = self.found.clone().unwrap_or_default();
+        let prices = self.config.prices.get(&format!("{}/{}", choice.provider, choice.model)).copied();
+        let model = Model {
+            wire: provider.wire,
+            class: Class::of(&choice.model, !provider.local),
+            window: self.config.model_context_window.or(told.window).or(facts.window),
+            max_output: facts.max_output,
+            vision: told.vision.or(facts.vision),
+            effort: self.config.model_reasoning_effort.clone(),
+            thinking: thinking(facts.thinking, &provider),
+            local: provider.local,
+            prices: prices.or(facts.prices),
+            provider: choice.provider,
+            name: choice.model,
+        };
+        Ok((model, Some(provider)))
+    }
+
+    /// The harness asked for, or the one that suits the model.
+    pub(super) fn harness(&self, model: &Model) -> Result<Arc<dyn Harness>, CliError> {
+        let id = match self.config.harness.as_deref() {
+            None | Some("auto") => self.library.pick(&model.provider, &model.name),
+            Some(id) => id.to_owned(),
+        };
+        let harness = self.library.get(&id).map_err(|error| CliError::usage(error.to_string()))?;
+        Ok(harness)
+    }
+
+    /// Provider and model over the wire that both the harness and the provider speak: the one that was
+    /// set, else the provider's usual one, else the harness's first.
+    pub(super) fn over_wire(
+        &self,
+        harness: &dyn Harness,
+        provider: &Provider,
+        model: &mut Model,
+    ) -> Result<Provider, CliError> {
+        let spoken = harness.wires();
+        let offered = provider.wires();
+        let usual = offered.first().filter(|wire| spoken.contains(wire));
+        let wire = usual.or_else(|| spoken.iter().find(|wire| offered.contains(wire)));
+        let Some(found) = wire.and_then(|wire| provider.over(*wire)) else {
+            return Err(no_wire(harness, provider));
+        };
+        model.wire = found.wire;
+        let facts = catalog::facts(&provider.id, &model.name);
+        model.thinking = thinking(facts.thinking, &found);
+        Ok(found)
+    }
+
+    /// Says so when a local model's window leaves the harness little room, and gives it the surface
+    /// for small models, unless the user chose the harness.
+    pub(super) fn fit_window(&self, model: &mut Model, harness: &dyn Harness) -> Option<String> {
+        let window = model.window.filter(|_| model.local)?;
+        let surface = self.library.sample(harness.id(), model).ok()?.listing.tokens;
+        if window >= ROOM * surface as u64 {
+            return None;
+        }
+        let tight = format!(
+            "the window of {} has {window} tokens, and harness {} takes about {surface} of them",
+            model.name,
+            harness.id()
+        );
+        let chosen = self.config.harness.as_deref().is_some_and(|id| id != "auto");
+        if chosen || model.class == Class::S {
+            return Some(format!("{tight}; start the server with a larger one"));
+        }
+        model.class = Class::S;
+        Some(format!("{tight}: its form for small models is used; start the server with a larger one"))
+    }
+}
+
+/// What is known of the model, unless the service takes no such thing over this wire.
+fn thinking(known: Option<Thinking>, provider: &Provider) -> Thinking {
+    match provider.quirks.thinking {
+        Thinking::None => Thinking::None,
+        usual => known.unwrap_or(usual),
+    }
+}
+
+fn no_wire(harness: &dyn Harness, provider: &Provider) -> CliError {
+    let names = |wires: &[WireKind]| wires.iter().map(|wire| wire.name()).collect::<Vec<_>>().join(", ");
+    let (id, at) = (harness.id(), &provider.id);
+    let (speaks, offers) = (names(harness.wires()), names(&provider.wires()));
+    CliError::usage(format!("harness {id} speaks {speaks}, and provider {at} speaks {offers}")).hint(format!(
+        "choose another harness with --harness, or set wire_api in [model_providers.{at}] if it speaks {speaks} too"
+    ))
+}
+
+fn demo_model() -> Model {
+    Model {
+        provider: DEMO.to_owned(),
+        name: "recorded".to_owned(),
+        wire: WireKind::Chat,
+        class: Class::M,
+        window: None,
+        max_output: None,
+        vision: Some(false),
+        effort: None,
+        thinking: Thinking::default(),
+        local: true,
+        prices: None,
+    }
+}
