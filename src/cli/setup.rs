@@ -231,7 +231,13 @@ impl Base {
         if flags.max_cost.is_some() && chosen.model.prices.is_none() && chosen.provider.is_some() {
             return Err(no_price(&chosen.model));
         }
-        chosen.model.prices = chosen.model.prices.or(chosen.model.local.then(Default::default));
+        // What runs here costs nothing, unless it wants a key: that passes on to who knows whom.
+        let free = chosen.model.local
+            && chosen
+                .provider
+                .as_ref()
+                .is_none_or(|provider| provider.env_key.is_none() && provider.auth.is_none());
+        chosen.model.prices = chosen.model.prices.or(free.then(Default::default));
         let (client, holds) = (chosen.client()?, chosen.holds());
         let (policy, notices, scratch) = self.policy(flags)?;
         let (session, loaded) = match opened {

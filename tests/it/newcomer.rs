@@ -92,3 +92,16 @@ fn what_others_call_differently_is_said() {
     }
     insta::assert_snapshot!(said);
 }
+
+#[test]
+fn what_a_proxy_on_this_machine_costs_is_not_made_up() {
+    let cost = |keys: &str, env: (&str, &str)| {
+        let server = Server::start(vec![says("done")]);
+        let tack = Tack::bare().env(env.0, env.1);
+        tack.config(&format!("[model_providers.mine]\nbase_url = \"{}\"\n{keys}", server.url()));
+        let ran = tack.run(["-p", "hi", "--json", "-m", "mine/coder"]).code(0);
+        ran.events().pop().unwrap().get("cost_usd").cloned()
+    };
+    assert_eq!(cost("", ("A", "b")), Some(serde_json::json!(0.0)), "a server of one's own");
+    assert_eq!(cost("env_key = \"MINE_KEY\"\n", ("MINE_KEY", "k")), None);
+}

@@ -19,7 +19,7 @@ struct Target {
 
 const TARGETS: [Target; 6] = [
     // Refuses calls without their reasoning, whoever made them, and sees no images.
-    Target { model: "deepseek/deepseek-v4-flash", wire: WireKind::Chat, ids: ["call_00_aB", "call_01_aB"] },
+    Target { model: "deepseek/deepseek-v4-pro", wire: WireKind::Chat, ids: ["call_00_aB", "call_01_aB"] },
     // Counts its calls anew in each reply, and adds characters that others do not take.
     Target { model: "mine/m", wire: WireKind::Chat, ids: ["functions.read:0", "functions.bash:1"] },
     Target {

@@ -2,15 +2,19 @@
 
 use crate::harness::bind::{self, Fault};
 use crate::harness::kit::Kit;
-use crate::harness::manifest::BadCalls;
+use crate::harness::manifest::{BadCalls, Repeats, Salvage};
 use crate::harness::{Verdict, View};
-use crate::model::{Action, Part, Reply, Stop};
+use crate::model::{Action, Body, Part, Reply, Stop, ToolCall};
 
 use super::salvage::{self, Salvaged};
 use super::{Loose, correction, cut_off, needs_call, place, silent, text_of};
 
 pub(super) fn interpret(kit: &Kit, reply: &mut Reply, view: &View<'_>) -> anyhow::Result<Verdict> {
     let stop = reply.stop.clone();
+    let seen = has_seen(kit, reply, view);
+    if !seen && stop != Stop::Length {
+        cut_what_is_made_up(kit, reply);
+    }
     let mut calls: Vec<_> = reply
         .parts
         .iter_mut()
@@ -28,7 +32,7 @@ pub(super) fn interpret(kit: &Kit, reply: &mut Reply, view: &View<'_>) -> anyhow
                 bind::bind(kit, &call.name, &call.args)
             }
         };
-        heed_company(kit, call.name.as_str(), &mut call.action, count);
+        heed_company(kit, &call.name, &mut call.action, seen || count == 1);
     }
     let bad = calls.iter().find_map(|call| match &call.action {
         Action::Unknown { why, .. } => Some(why.clone()),
@@ -50,10 +54,42 @@ pub(super) fn interpret(kit: &Kit, reply: &mut Reply, view: &View<'_>) -> anyhow
 }
 
 /// Work is not handed in by a reply that has yet to see what its other calls come to.
-fn heed_company(kit: &Kit, name: &str, action: &mut Action, calls: usize) {
-    if calls > 1 && matches!(action, Action::Submit { .. }) {
+fn heed_company(kit: &Kit, name: &str, action: &mut Action, seen: bool) {
+    if !seen && matches!(action, Action::Submit { .. }) {
         let why = kit.common("not_alone", &kit.bare_values().with("name", name));
         *action = Action::Unknown { name: name.to_owned(), why };
+    }
+}
+
+/// Whether the reply before this one made the same calls, so that their results are known and they
+/// will not run again. Complaining anew would only make the model say it all once more.
+fn has_seen(kit: &Kit, reply: &Reply, view: &View<'_>) -> bool {
+    let said = view.items.iter().rev().take_while(|item| !matches!(item.body, Body::User(_)));
+    let last = said.into_iter().find_map(|item| match &item.body {
+        Body::Assistant(last) => Some(last),
+        _ => None,
+    });
+    kit.manifest.turn.repeats == Repeats::Refused
+        && last.is_some_and(|last| work(kit, last).eq(work(kit, reply)))
+}
+
+/// Name and arguments of the calls that do not hand in.
+fn work<'a>(kit: &'a Kit, reply: &'a Reply) -> impl Iterator<Item = (&'a str, &'a str)> {
+    reply.parts.iter().filter_map(|part| match part {
+        Part::Call(call) if !hands_in(kit, call) => Some((call.name.as_str(), call.args.as_str())),
+        Part::Call(_) | Part::Text { .. } | Part::Thinking { .. } | Part::Image(_) => None,
+    })
+}
+
+fn hands_in(kit: &Kit, call: &ToolCall) -> bool {
+    kit.tool(&call.name).is_some_and(|(_, tool)| tool.does.as_deref() == Some("submit"))
+}
+
+/// A small model that hands in beside other calls has made up what they come to. Told so, it says
+/// the same again; without its guess it goes on from the real results, as where its calls are text.
+fn cut_what_is_made_up(kit: &Kit, reply: &mut Reply) {
+    if kit.manifest.dialect.salvage.contains(&Salvage::Within) && work(kit, reply).next().is_some() {
+        reply.parts.retain(|part| !matches!(part, Part::Call(call) if hands_in(kit, call)));
     }
 }
 
@@ -81,7 +117,7 @@ fn loose(kit: &Kit, reply: &mut Reply, view: &View<'_>) -> anyhow::Result<Verdic
             let count = found.len();
             let calls = found.into_iter().map(|(name, args, span)| {
                 let mut action = bind::bind(kit, &name, &args);
-                heed_company(kit, &name, &mut action, count);
+                heed_company(kit, &name, &mut action, count == 1);
                 Loose { name, args, action, span, recovered: true }
             });
             place(reply, view, calls);

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::harness::manifest::Dialect;
-use crate::harness::testing::{Bench, call, calls, loaded, model, reply, text};
-use crate::model::{Class, Stop};
+use crate::harness::testing::{Bench, call, calls, item, loaded, model, reply, result, text, user};
+use crate::model::{Body, Class, Stop};
 
 struct Read {
     verdict: Verdict,
@@ -169,12 +169,29 @@ fn a_small_model_is_shown_the_form_of_a_call() {
 #[test]
 fn work_is_not_handed_in_before_its_results_were_seen() {
     let finish = || call("b", "finish", r#"{"answer": "done"}"#);
-    let two = vec![call("a", "bash", r#"{"command": "ls"}"#), finish()];
-    let read = read_as("minimal", Class::S, two, Stop::Calls);
-    let kinds: Vec<&str> = calls(&read.reply).iter().map(|call| call.action.kind()).collect();
-    assert_eq!(kinds, ["shell", "unknown"]);
+    let shell = |command: &str| call("a", "bash", &json!({ "command": command }).to_string());
+    let kinds = |reply: &Reply| -> Vec<String> {
+        calls(reply).iter().map(|call| call.action.kind().to_owned()).collect()
+    };
+    let read = read_as("minimal", Class::S, vec![shell("ls"), finish()], Stop::Calls);
+    assert_eq!(kinds(&read.reply), ["shell"], "a small model's guess at the end is cut away");
     let read = read_as("minimal", Class::S, vec![finish()], Stop::Calls);
     assert_eq!(actions(&read), json!([{"do": "submit", "text": "done"}]));
+
+    // The same again, once the result is there: nothing is left to be seen.
+    let loaded = loaded("minimal");
+    let kit = loaded.kit(&model(Class::S));
+    let bench = Bench::new();
+    let items = [
+        user(1, "count"),
+        item(2, Body::Assistant(reply(kit, vec![shell("ls")], Stop::Calls))),
+        result(3, "a", "x"),
+    ];
+    for (command, want) in [("ls", vec!["shell", "submit"]), ("pwd", vec!["shell"])] {
+        let mut reply = reply(kit, vec![shell(command), finish()], Stop::Calls);
+        interpret(kit, &mut reply, &bench.view(&items)).unwrap();
+        assert_eq!(kinds(&reply), want, "{command}");
+    }
 }
 
 #[test]

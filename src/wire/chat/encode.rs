@@ -31,10 +31,6 @@ pub(super) fn body(prompt: &Prompt, model: &Model, quirks: &Quirks) -> Value {
     if prompt.stream && !quirks.no_stream_options {
         body.insert("stream_options".into(), json!({"include_usage": true}));
     }
-    if let Some(schema) = &prompt.answer {
-        let format = json!({"name": "answer", "strict": true, "schema": schema});
-        body.insert("response_format".into(), json!({"type": "json_schema", "json_schema": format}));
-    }
     for (key, value) in prompt.body.iter().filter(|(key, _)| quirks.takes(key, &model.name)) {
         let key = match &quirks.max_tokens_field {
             Some(field) if LIMITS.contains(&key.as_str()) => field,
