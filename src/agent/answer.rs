@@ -51,6 +51,7 @@ impl Schema {
         let wrong = |error: CompileError| {
             let why = match &error {
                 CompileError::ValidationError { src, .. } => causes(&src.to_string()),
+                CompileError::Bug(why) => why.to_string(),
                 // Where the schema is among the validator's documents says nothing to anybody.
                 error => format!("{error:#}").replace(NAME, ""),
             };
@@ -240,6 +241,7 @@ mod tests {
             (r##"{"$ref": "#/nowhere"}"##, "no JSON Schema"),
             (r#"{"$ref": "file:///etc/passwd"}"#, "outside the schema"),
             (r#"{"$ref": "http://127.0.0.1:1/x"}"#, "outside the schema"),
+            (r#"{"pattern": "(a{1000}){1000}"}"#, "regex exceeds size limit"),
         ];
         for (text, want) in table {
             let error = Schema::parse(text).err().unwrap_or_else(|| panic!("{text} was taken"));

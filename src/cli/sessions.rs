@@ -8,7 +8,7 @@ use serde_json::json;
 use super::args::SessionFlags;
 use super::error::CliError;
 use super::setup;
-use crate::model::{Body, Item, Mark, Part};
+use crate::model::{Body, Item, Mark, Part, steers};
 use crate::store::{Loaded, Sessions};
 
 /// How many sessions `list` shows unless asked for more.
@@ -105,7 +105,7 @@ fn list(sessions: &Sessions, all: bool, as_json: bool) -> anyhow::Result<()> {
 
 /// One line of at most 60 characters.
 fn title(text: &str) -> String {
-    let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let line: String = text.chars().map(|c| if steers(c) { ' ' } else { c }).collect();
     let mut short: String = line.trim().chars().take(60).collect();
     if line.trim().chars().nth(60).is_some() {
         short.push('…');
@@ -170,7 +170,7 @@ fn show_item(out: &mut impl Write, item: &Item) -> std::io::Result<()> {
     }
 }
 
-/// Without control characters, which could steer the terminal.
+/// Without characters that could steer the terminal.
 fn harmless(text: &str) -> String {
-    text.chars().filter(|&c| c == '\n' || c == '\t' || !c.is_control()).collect()
+    text.chars().filter(|&c| c == '\n' || c == '\t' || !steers(c)).collect()
 }

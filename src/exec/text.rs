@@ -5,7 +5,7 @@ use std::io::{IsTerminal, Write};
 
 use super::Frontend;
 use crate::agent::{End, Event};
-use crate::model::{Action, Body, CallId, Item, Outcome, SessionId, State, Usage};
+use crate::model::{Action, Body, CallId, Item, Outcome, SessionId, State, Usage, steers};
 
 /// Lines of a command's output that are shown, from its end.
 const OUTPUT_LINES: usize = 4;
@@ -208,7 +208,7 @@ fn shortened(line: &str) -> String {
     short
 }
 
-/// Without control characters, which could move the cursor, set the title or worse.
+/// Without characters that could move the cursor, set the title, turn the text round or worse.
 fn harmless(text: &str) -> String {
-    text.chars().filter(|&c| c == '\n' || c == '\t' || !c.is_control()).collect()
+    text.chars().filter(|&c| c == '\n' || c == '\t' || !steers(c)).collect()
 }

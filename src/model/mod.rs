@@ -10,6 +10,7 @@ mod item;
 mod outcome;
 mod profile;
 mod scene;
+mod shown;
 mod title;
 mod usage;
 
@@ -22,4 +23,5 @@ pub use item::{
 pub use outcome::{Cut, Keep, Limits, MOST_BYTES, MOST_LINES, Outcome, Seen, State};
 pub use profile::{Model, Prices, Thinking, WireKind};
 pub use scene::{Entry, Git, Instructions, Scene};
+pub use shown::steers;
 pub use usage::Usage;

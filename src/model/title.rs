@@ -59,7 +59,8 @@ impl Reply {
 }
 
 fn one_line(text: &str) -> String {
-    let mut line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(LONGEST).collect();
+    let mut line: String =
+        text.chars().map(|c| if super::steers(c) { ' ' } else { c }).take(LONGEST).collect();
     if text.chars().nth(LONGEST).is_some() {
         line.push('…');
     }

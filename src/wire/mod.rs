@@ -63,6 +63,14 @@ pub trait Decoder: Send {
     fn skipped(&self) -> usize;
 }
 
+/// Most parts of a reply. Each new one is looked for among all others, and no model makes so many.
+pub const MOST_PARTS: usize = 4096;
+
+/// Ends a reply that has more.
+fn too_many() -> Delta {
+    Delta::Error { message: format!("the reply has more than {MOST_PARTS} parts"), kind: None }
+}
+
 /// A piece of a reply.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Delta {

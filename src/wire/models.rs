@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::model::steers;
+
 /// Longest name that is taken, in bytes. Longer ones are no names.
 const LONGEST: usize = 300;
 
@@ -30,7 +32,7 @@ pub fn list(body: &Value) -> Option<Vec<Listed>> {
 /// A name that can be shown and sent.
 pub(super) fn name(value: &Value) -> Option<String> {
     let name = value.as_str()?.trim();
-    let fits = !name.is_empty() && name.len() <= LONGEST && !name.chars().any(char::is_control);
+    let fits = !name.is_empty() && name.len() <= LONGEST && !name.chars().any(steers);
     fits.then(|| name.to_owned())
 }
 
@@ -61,7 +63,10 @@ mod tests {
                 "g=8192 v",
             ),
             (json!({"data": []}), ""),
-            (json!({"data": [{"id": 7}, {"id": " "}, {"id": "a\u{1b}[31m"}, "x", null, {"id": "ok"}]}), "ok"),
+            (
+                json!({"data": [{"id": 7}, {"id": " "}, {"id": "a\u{1b}[31m"}, {"id": "a\u{202e}b"}, "x", null, {"id": "ok"}]}),
+                "ok",
+            ),
         ];
         for (body, want) in table {
             let text = |one: &Listed| match one.window {

@@ -23,6 +23,7 @@ mod harness_kit;
 mod harness_load;
 mod harness_wire;
 #[cfg(target_os = "linux")]
+mod hostile;
 mod install;
 #[cfg(target_os = "linux")]
 mod install_bad;

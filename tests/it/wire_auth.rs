@@ -88,13 +88,30 @@ async fn a_command_that_fails_is_named_and_its_output_never() {
         ("printf '  \\n'", "it printed nothing"),
         ("printf '\\377secret-123'", "not UTF-8"),
         ("printf 'secret\\n-123'", "cannot be sent, such as a line break"),
+        (
+            "echo secret-123; echo 'secret-123 has expired' >&2; exit 3",
+            "exit status: 3: [secret] has expired",
+        ),
+        ("head -c 5000000 /dev/zero | tr '\\0' x", "it printed more than 64 KB"),
     ];
     for (script, expected) in cases {
         let failure = ask(&client(&server, dir.path(), script, None)).await.unwrap_err().to_string();
         assert!(failure.contains(expected) && failure.contains("sh"), "{script}: {failure}");
-        assert!(!failure.contains("secret") && !failure.contains("first"), "{failure}");
+        assert!(!failure.contains("secret-123") && !failure.contains("first"), "{failure}");
     }
     assert!(server.requests().is_empty(), "nothing is sent without a key");
+}
+
+#[tokio::test]
+async fn a_key_is_there_when_its_command_has_ended_whatever_goes_on_behind_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(Vec::new());
+    let script = "sleep 600 & echo $! > pid; printf '\\357\\273\\277key-1'";
+    let answer = ask(&client(&server, dir.path(), script, None)).await;
+    let pid = std::fs::read_to_string(dir.path().join("pid")).unwrap();
+    std::process::Command::new("kill").arg(pid.trim()).status().unwrap();
+    answer.unwrap();
+    assert_eq!(keys(&server), ["Bearer key-1"]);
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use super::seal::Gathered;
 use super::think::Think;
 use crate::model::{Stop, Usage};
 use crate::wire::json::{Raw, count, is_whole, read, word};
-use crate::wire::{Decoder, Delta, fault};
+use crate::wire::{Decoder, Delta, MOST_PARTS, fault, too_many};
 
 #[derive(Default)]
 pub(super) struct Reader {
@@ -122,6 +122,9 @@ impl Decoder for Reader {
             out.push(Delta::End);
         } else if !data.is_empty() {
             self.chunk(name, data, &mut out);
+        }
+        if self.calls.len() > MOST_PARTS {
+            out.push(too_many());
         }
         out
     }
@@ -328,17 +331,18 @@ fn usage(raw: Raw) -> Option<Usage> {
     }
     let reasoning = first(&["/completion_tokens_details/reasoning_tokens", "/reasoning_tokens"]);
     // xAI counts reasoning beside the output; the total tells.
-    let apart = reasoning > 0 && count("/total_tokens") == Some(input + output + reasoning);
+    let both = input.saturating_add(output);
+    let apart = reasoning > 0 && count("/total_tokens") == Some(both.saturating_add(reasoning));
     let cached =
         first(&["/prompt_tokens_details/cached_tokens", "/prompt_cache_hit_tokens", "/cached_tokens"]);
     // Google tells of it in the total alone.
-    let untold = count("/total_tokens").unwrap_or(0).saturating_sub(input + output);
+    let untold = count("/total_tokens").unwrap_or(0).saturating_sub(both);
     let untold = if reasoning == 0 && untold != cached { untold } else { 0 };
     Some(Usage {
         input,
         cached,
         cache_write: first(&["/prompt_tokens_details/cache_write_tokens"]),
-        output: if apart { output + reasoning } else { output + untold },
-        reasoning: reasoning + untold,
+        output: output.saturating_add(if apart { reasoning } else { untold }),
+        reasoning: reasoning.saturating_add(untold),
     })
 }

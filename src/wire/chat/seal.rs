@@ -17,6 +17,9 @@ const EXTRA: &str = "extra_content";
 /// the calls of a message. See ai.google.dev/gemini-api/docs/thought-signatures.
 const FOREIGN: &str = "skip_thought_signature_validator";
 
+/// A seal that nests deeper is none, and would make the session's log unreadable.
+const DEEPEST: usize = 32;
+
 /// The seals of one message.
 #[derive(Default)]
 pub(super) struct Seals {
@@ -27,12 +30,14 @@ pub(super) struct Seals {
 
 impl Seals {
     pub(super) fn add(&mut self, seal: &Value) {
-        if let Some(details) = seal.get(DETAILS) {
-            self.details = Some(details.clone());
+        // A session's log can be edited, and one wrong field has the whole request refused.
+        let entries = seal.get(DETAILS).and_then(Value::as_array);
+        if let Some(entries) = entries.filter(|list| !list.is_empty() && list.iter().all(Value::is_object)) {
+            self.details = Some(entries.clone().into());
         }
-        if let Some(extras) = seal.get(EXTRA).and_then(Value::as_object) {
-            self.extras.extend(extras.clone());
-        }
+        let extras = seal.get(EXTRA).and_then(Value::as_object).into_iter().flatten();
+        let whole = extras.filter(|(_, extra)| extra.is_object());
+        self.extras.extend(whole.map(|(number, extra)| (number.clone(), extra.clone())));
     }
 }
 
@@ -64,6 +69,9 @@ impl Gathered {
     /// Text and summaries come in pieces of one entry; what is encrypted comes whole.
     pub(super) fn details(&mut self, pieces: Vec<Value>) {
         for piece in pieces {
+            if !is_shallow(&piece, DEEPEST) {
+                continue;
+            }
             let Value::Object(piece) = piece else { continue };
             let same = self.details.last_mut().and_then(Value::as_object_mut).filter(|last| {
                 let grows = matches!(
@@ -81,7 +89,7 @@ impl Gathered {
 
     /// The first one of a call counts: a later piece of the same call may be without or repeat it.
     pub(super) fn extra(&mut self, slot: usize, extra: Value) {
-        if extra.as_object().is_some_and(|fields| !fields.is_empty()) {
+        if extra.as_object().is_some_and(|fields| !fields.is_empty()) && is_shallow(&extra, DEEPEST) {
             self.extras.entry(slot.to_string()).or_insert(extra);
         }
     }
@@ -96,6 +104,16 @@ impl Gathered {
             seal.insert(EXTRA.into(), std::mem::take(&mut self.extras).into());
         }
         (!seal.is_empty()).then(|| seal.into())
+    }
+}
+
+/// Whether nothing in it lies deeper than this.
+fn is_shallow(value: &Value, depth: usize) -> bool {
+    let inner = |value: &Value| depth > 0 && is_shallow(value, depth - 1);
+    match value {
+        Value::Array(list) => list.iter().all(inner),
+        Value::Object(fields) => fields.values().all(inner),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
     }
 }
 

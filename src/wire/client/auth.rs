@@ -12,6 +12,8 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, Command};
 use tokio::time::{Instant, timeout};
 
+use super::hide;
+use crate::model::steers;
 use crate::wire::Failure;
 use crate::wire::provider::{Auth, Provider, Secret};
 
@@ -102,8 +104,14 @@ async fn run(auth: &Auth, provider: &Provider) -> Result<Secret, Failure> {
         return Err(setup(format!("no key within {}", seconds(auth.timeout))));
     };
     let status = status.map_err(|error| setup(error.to_string()))?;
+    if said.len() as u64 >= MOST {
+        return Err(setup(format!("it printed more than {} KB", MOST >> 10)));
+    }
     if !status.success() {
-        return Err(setup(match last_line(&words) {
+        // It may repeat there what it printed as the key.
+        let printed = String::from_utf8_lossy(&said);
+        let words = last_line(&words).map(|words| hide::secrets(&words, printed.split_whitespace()));
+        return Err(setup(match words {
             Some(words) => format!("{status}: {words}"),
             None => status.to_string(),
         }));
@@ -139,7 +147,7 @@ async fn read(from: Option<impl AsyncRead + Unpin>, into: &mut Vec<u8>) {
 fn last_line(bytes: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(bytes);
     let line = text.lines().map(str::trim).rfind(|line| !line.is_empty())?;
-    let clean = line.chars().map(|c| if c.is_control() { ' ' } else { c });
+    let clean = line.chars().map(|c| if steers(c) { ' ' } else { c });
     Some(clean.take(WORDS).collect())
 }
 

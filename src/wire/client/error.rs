@@ -12,15 +12,15 @@ use jiff::tz::TimeZone;
 use reqwest::Url;
 use serde_json::Value;
 
+use super::hide;
 use super::retry::{self, Cause};
+use crate::model::steers;
 use crate::wire::Failure;
 use crate::wire::fault::{self, Said};
 use crate::wire::provider::{Provider, shown};
 
 /// Most characters of a server's own words.
 const WORDS: usize = 500;
-/// Shorter secrets are words like `none`, which local servers take as a key.
-const SECRET: usize = 6;
 
 /// Who was asked, for the sentences.
 pub struct Place<'a> {
@@ -218,6 +218,12 @@ pub fn from_page(at: &Place) -> Fault {
     )
 }
 
+/// Neither JSON nor a web page where JSON was expected.
+pub fn from_garbage(at: &Place) -> Fault {
+    let message = format!("{} answered with something that is no JSON; {}", at.who(), at.check_url());
+    Fault::new(Failure::Setup(message), Cause::Final)
+}
+
 /// The reply stopped before it was whole.
 pub fn broken(at: &Place, cause: Cause, why: &str, partial: String) -> Fault {
     let message = format!("the reply of {} broke off: {}", at.who(), at.clean(why));
@@ -318,7 +324,13 @@ fn cause<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a
 
 /// A stop because the server wants a wait that is too long.
 pub fn too_long(failure: &Failure, wait: Duration, now: Timestamp) -> Failure {
-    let retry_at = now.checked_add(wait).unwrap_or(now);
+    let Ok(retry_at) = now.checked_add(wait) else {
+        // No calendar has such a day.
+        return Failure::Limited {
+            message: format!("{failure}; it wants no request any more"),
+            retry_at: None,
+        };
+    };
     let local = retry_at.to_zoned_datetime(TimeZone::system()).strftime("%Y-%m-%d %H:%M %Z").to_string();
     Failure::Limited { message: format!("{failure}; it resets at {local}"), retry_at: Some(retry_at) }
 }
@@ -381,18 +393,19 @@ impl Place<'_> {
         }
     }
 
-    /// Somebody else's words, made fit for a terminal: one line, no control characters, no secrets.
+    /// Somebody else's words, made fit for a terminal: one line, nothing that steers it, no secrets.
     pub fn clean(&self, text: &str) -> String {
-        let mut text = text.to_owned();
         let provider = self.provider;
         let given = provider.headers.iter().chain(&provider.query);
         let given = given.flat_map(|(_, value)| value.reveal().split(' '));
-        for secret in provider.usable_key().into_iter().chain(given) {
-            if secret.len() >= SECRET {
-                text = text.replace(secret, "[secret]");
-            }
-        }
-        let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        let known = provider.usable_key().into_iter().chain(given);
+        // The base URL may hold some too.
+        let password = self.url.password().unwrap_or_default();
+        let mut in_url = vec![password.to_owned()];
+        in_url.push(String::from_utf8_lossy(&hide::from_percent(password)).into_owned());
+        in_url.extend(self.url.query_pairs().map(|(_, value)| value.into_owned()));
+        let text = hide::secrets(text, known.chain(in_url.iter().map(String::as_str)));
+        let line: String = text.chars().map(|c| if steers(c) { ' ' } else { c }).collect();
         let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
         match line.char_indices().nth(WORDS) {
             Some((end, _)) => format!("{}…", &line[..end]),

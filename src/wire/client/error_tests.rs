@@ -55,6 +55,8 @@ fn every_answer_of_a_server_has_its_kind() {
         (400, fixture("err-context-chat"), "too long 24576, final"),
         (500, fixture("err-image"), "no images, final"),
         (400, fixture("err-bad-grammar"), "failed, final"),
+        // Google.
+        (400, error("API key not valid. Please pass a valid API key."), "setup, another key"),
         (404, fixture("err-unknown-path"), "setup, final"),
         (503, error("Loading model"), "failed, loading"),
         // The prompt does not fit: vLLM, LM Studio, OpenAI, Anthropic, Google, xAI, Alibaba.
@@ -237,6 +239,10 @@ fn a_long_wait_says_when_it_ends() {
     let Failure::Limited { message, retry_at } = stop else { panic!() };
     assert_eq!(retry_at.unwrap().to_string(), "2026-01-01T03:06:20Z");
     assert!(message.contains("slow down; it resets at 202"), "{message}");
+    // A server may name a day that no calendar has.
+    let never = too_long(&status(429, &error("slow down")).failure, Duration::from_secs(1 << 60), now);
+    let Failure::Limited { message, retry_at: None } = never else { panic!() };
+    assert!(message.ends_with("slow down; it wants no request any more"), "{message}");
 }
 
 #[test]
@@ -244,17 +250,19 @@ fn words_of_a_server_are_cut_cleaned_and_never_show_a_secret() {
     let mut provider = hosted();
     provider.headers = vec![("x-auth".into(), Secret::new("Basic dXNlcjpwYXNz"))];
     provider.query = vec![("key".into(), Secret::new("query-secret")), ("v".into(), Secret::new("1"))];
-    provider.base_url = "https://user:url-secret@h.example/v1".into();
+    provider.base_url = "https://user:url-secret@h.example/v1?token=base-secret".into();
     let url = provider.url("/chat/completions").unwrap();
     let at = Place { provider: &provider, model: "m", url: &url };
-    let echo =
-        format!("bad key {KEY}, dXNlcjpwYXNz and query-secret\u{1b}[31m\r\nred\0 {}", "x".repeat(9000));
+    let echo = format!(
+        "bad key {KEY}, dXNlcjpwYXNz and query-secret\u{1b}[31m\r\nred\0 \u{202e}url-secret base-secret {}",
+        "x".repeat(9000)
+    );
     for code in [401, 404, 500] {
         let text = from_status(&at, code, &error(&echo)).failure.to_string();
-        for secret in [KEY, "dXNlcjpwYXNz", "query-secret", "url-secret"] {
+        for secret in [KEY, "dXNlcjpwYXNz", "query-secret", "url-secret", "base-secret"] {
             assert!(!text.contains(secret), "{text}");
         }
-        assert!(!text.chars().any(char::is_control));
+        assert!(!text.chars().any(steers));
         assert!(text.contains("bad key [secret], [secret] and [secret] [31m red"), "{text}");
         assert!(text.chars().count() < WORDS + 300);
     }

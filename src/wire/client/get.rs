@@ -71,6 +71,10 @@ impl HttpClient {
         if !(200..300).contains(&page.status) {
             return Err(error::from_status(&at, page.status, &String::from_utf8_lossy(&page.body)).failure);
         }
-        page.json().ok_or_else(|| error::from_page(&at).failure)
+        let is_page = page.body.trim_ascii_start().starts_with(b"<");
+        page.json().ok_or_else(|| match is_page {
+            true => error::from_page(&at).failure,
+            false => error::from_garbage(&at).failure,
+        })
     }
 }

@@ -9,6 +9,7 @@ pub mod http;
 pub mod retry;
 
 mod auth;
+mod hide;
 mod refused;
 mod reply;
 

@@ -184,6 +184,10 @@ struct Listener<'a> {
 impl Listener<'_> {
     fn take(&mut self, events: &mut Vec<Event>) {
         for event in events.drain(..) {
+            // What comes behind the end in the same bytes is as little of the reply as what comes later.
+            if self.fold.ended() {
+                return;
+            }
             for delta in self.decoder.event(&event.name, &event.data) {
                 if let Some(progress) = self.fold.push(delta) {
                     (self.hear)(progress);

@@ -1,6 +1,6 @@
 //! When a request is sent again, and when not. Pure: the clock and the dice come from outside.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
 use reqwest::header::HeaderMap;
@@ -102,12 +102,16 @@ fn gap(failed: u32, dice: f64) -> Duration {
 /// the reset time of a rate limit that is used up.
 pub fn hint(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
-    if let Some(ms) = text("retry-after-ms").and_then(|t| t.parse::<f64>().ok()) {
-        return seconds(ms / 1000.0);
+    let ms = text("retry-after-ms").and_then(|t| t.parse::<f64>().ok());
+    if let Some(wait) = ms.and_then(|ms| seconds(ms / 1000.0)) {
+        return Some(wait);
     }
     if let Some(after) = text("retry-after") {
-        let by_date = || until(httpdate::parse_http_date(after).ok()?.try_into().ok()?, now);
-        return after.parse::<f64>().ok().and_then(seconds).or_else(by_date);
+        let by_date = || {
+            let when = httpdate::parse_http_date(after).ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+            Some(when.saturating_sub(Duration::from_secs(now.as_second().try_into().ok()?)))
+        };
+        return after.parse::<f64>().ok().and_then(seconds).or_else(by_date).or_else(|| length(after));
     }
     let reset = |suffix: &str| {
         // A limit that has something left is not the one that was hit.
@@ -136,9 +140,10 @@ pub fn hint_in(words: &str) -> Option<Duration> {
     length(rest.trim_end_matches('.')).or_else(|| length(&format!("{number}{unit}")))
 }
 
-/// Seconds from now, a Unix time in seconds or milliseconds, or a length like `1m30.5s`.
+/// Seconds from now, a Unix time in seconds or milliseconds, a length like `1m30.5s`, or an ISO date.
 fn reset_time(text: &str, now: Timestamp) -> Option<Duration> {
-    let Ok(number) = text.parse::<f64>() else { return length(text) };
+    let by_date = || until(text.parse().ok()?, now);
+    let Ok(number) = text.parse::<f64>() else { return length(text).or_else(by_date) };
     if number > 1e11 {
         until(Timestamp::from_millisecond(number as i64).ok()?, now)
     } else if number > 1e8 {
@@ -272,6 +277,13 @@ mod tests {
             (&[("retry-after", "Wed, 01 Jan 2025 00:00:03 GMT".into())], Some(0.0)),
             (&[("retry-after", "soon".into())], None),
             (&[("retry-after", "-1".into())], None),
+            (&[("retry-after", "3h".into())], Some(10800.0)),
+            (&[("retry-after", "1e300".into())], None),
+            // Further than a timestamp reaches.
+            (&[("retry-after", "Fri, 31 Dec 9999 23:59:59 GMT".into())], Some(251_635_075_199.0)),
+            (&[("retry-after-ms", "-3".into()), ("retry-after", "9".into())], Some(9.0)),
+            (&[("retry-after-ms", "soon".into()), ("retry-after", "9".into())], Some(9.0)),
+            (&[("x-ratelimit-reset", "2026-01-01T00:01:00Z".into())], Some(60.0)),
             (&[("retry-after-ms", "1500".into()), ("retry-after", "9".into())], Some(1.5)),
             (&[("x-ratelimit-reset", (epoch + 60).to_string())], Some(60.0)),
             (&[("x-ratelimit-reset", ((epoch + 60) * 1000).to_string())], Some(60.0)),

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::model::{Stop, Usage};
 use crate::wire::json::{Raw, count, plain, read, word};
-use crate::wire::{AnswerPart, Decoder, Delta, fault};
+use crate::wire::{AnswerPart, Decoder, Delta, MOST_PARTS, fault, too_many};
 
 /// What reasoning is called on this wire; the field it goes back in.
 const FIELD: &str = "thinking";
@@ -199,14 +199,20 @@ impl Reader {
             "" => self.foreign(data, out),
             _ => {}
         }
+        if self.blocks.len() > MOST_PARTS {
+            out.push(too_many());
+        }
         // What comes after the reason changes the whole once more.
-        if self.stopped && kind.starts_with("content_block") {
+        if self.stopped && kind == "content_block_stop" {
             self.whole(out);
         }
     }
 
     fn message(&mut self, message: &Message, out: &mut Vec<Delta>) {
         let blocks: Vec<Raw> = read(message.content).unwrap_or_default();
+        if blocks.len() > MOST_PARTS {
+            return out.push(too_many());
+        }
         for (index, block) in (0..).zip(blocks) {
             if let Some(start) = read(block) {
                 self.start(Some(index), &start, out);
@@ -354,6 +360,9 @@ impl Reader {
     }
 
     fn end(&self, out: &mut Vec<Delta>) {
+        if self.stopped {
+            self.whole(out);
+        }
         out.push(if self.stopped {
             Delta::End
         } else {

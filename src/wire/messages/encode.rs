@@ -228,7 +228,10 @@ fn thought(text: &str, seal: Option<&Value>) -> Option<Value> {
         (None, Some(signature)) => {
             Some(json!({"type": "thinking", "thinking": text, "signature": signature}))
         }
-        (None, None) => (!text.is_empty()).then(|| json!({"type": "thinking", "thinking": text})),
+        // A seal that is none of these was not made by this API.
+        (None, None) => {
+            (seal.is_none() && !text.is_empty()).then(|| json!({"type": "thinking", "thinking": text}))
+        }
     }
 }
 

@@ -138,7 +138,9 @@ impl Provider {
 
     /// The key without the white space that a shell or an editor put around it; None when nothing is left.
     pub fn usable_key(&self) -> Option<&str> {
-        self.key.as_ref().map(|key| key.reveal().trim()).filter(|key| !key.is_empty())
+        // Also without the mark that some editors begin a file with.
+        let around = |c: char| c.is_whitespace() || c == '\u{FEFF}';
+        self.key.as_ref().map(|key| key.reveal().trim_matches(around)).filter(|key| !key.is_empty())
     }
 }
 

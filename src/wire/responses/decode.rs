@@ -12,7 +12,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use super::item::{Item, Kind, Sort, Written, args};
 use crate::model::{Stop, Usage};
 use crate::wire::json::{Raw, count, plain, read, word};
-use crate::wire::{AnswerPart, Decoder, Delta, fault};
+use crate::wire::{AnswerPart, Decoder, Delta, MOST_PARTS, fault, too_many};
 
 #[derive(Default)]
 pub(super) struct Reader {
@@ -122,6 +122,9 @@ impl Decoder for Reader {
         match serde_json::from_str::<Event>(data) {
             Ok(event) => self.read(name, &event, data, &mut out),
             Err(_) => self.skipped += 1,
+        }
+        if self.items.len() > MOST_PARTS {
+            out.push(too_many());
         }
         out
     }
@@ -351,6 +354,9 @@ impl Reader {
         self.ended = true;
         if matches!(status, Status::Failed | Status::Cancelled) {
             return out.push(failed(&response, status));
+        }
+        if written.len() > MOST_PARTS {
+            return out.push(too_many());
         }
         let written: Vec<Written> = written.into_iter().filter_map(read).collect();
         if self.items.iter().all(Item::is_bare) {

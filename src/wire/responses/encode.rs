@@ -255,19 +255,29 @@ impl<'a> Input<'a> {
 /// A reasoning item again, as far as the server can use it: sealed, or in plain text where it was
 /// shown. A summary alone is only for people.
 fn reasoning(seal: &Value, quirks: &Quirks) -> Option<Value> {
-    let sealed = seal.get("encrypted_content").filter(|_| !quirks.no_sealed_reasoning);
-    let content = seal.get("content").filter(|content| content.as_array().is_some_and(|c| !c.is_empty()));
+    let is_sealed = |sealed: &&Value| sealed.as_str().is_some_and(|sealed| !sealed.is_empty());
+    let sealed = seal.get("encrypted_content").filter(is_sealed).filter(|_| !quirks.no_sealed_reasoning);
+    let content = seal.get("content").filter(|content| are_texts(content) && **content != json!([]));
     if sealed.is_none() && content.is_none() {
         return None;
     }
     let mut item = Map::new();
     item.insert("type".into(), "reasoning".into());
     // Must not be missing, empty or not.
-    item.insert("summary".into(), seal.get("summary").cloned().unwrap_or_else(|| json!([])));
+    item.insert(
+        "summary".into(),
+        seal.get("summary").filter(|summary| are_texts(summary)).cloned().unwrap_or_else(|| json!([])),
+    );
     for (key, value) in [("content", content), ("encrypted_content", sealed)] {
         item.extend(value.map(|value| (key.to_owned(), value.clone())));
     }
     Some(item.into())
+}
+
+/// A list of texts. A session's log can be edited, and one wrong item has the whole request refused.
+fn are_texts(value: &Value) -> bool {
+    let is_text = |part: &Value| part["type"].is_string() && part["text"].is_string();
+    value.as_array().is_some_and(|parts| parts.iter().all(is_text))
 }
 
 /// Texts and images; anything else has no place in these messages.
