@@ -75,11 +75,10 @@ fn has_seen(kit: &Kit, reply: &Reply, view: &View<'_>) -> bool {
 
 /// Name and arguments of the calls that do not hand in.
 fn work<'a>(kit: &'a Kit, reply: &'a Reply) -> impl Iterator<Item = (&'a str, &'a str)> {
-    let calls = reply.parts.iter().filter_map(|part| match part {
+    reply.parts.iter().filter_map(|part| match part {
         Part::Call(call) if !hands_in(kit, call) => Some((call.name.as_str(), call.args.as_str())),
         Part::Call(_) | Part::Text { .. } | Part::Thinking { .. } | Part::Image(_) => None,
-    });
-    calls
+    })
 }
 
 fn hands_in(kit: &Kit, call: &ToolCall) -> bool {
