@@ -58,7 +58,9 @@ impl Agent {
     }
 
     async fn run_one(&self, call: &ToolCall, rules: &Rules, spill: &Path) -> Outcome {
-        if rules.refuse_repeats && !call.action.only_reads() && self.guard.knows(call) {
+        // Work that was not taken may be handed in again, in the same words too.
+        let may_repeat = call.action.only_reads() || matches!(call.action, Action::Submit { .. });
+        if rules.refuse_repeats && !may_repeat && self.guard.knows(call) {
             let text = self.harness.say(&Saying::RepeatRefused);
             return Outcome { data: json!({ guard::REFUSED: true }), ..Outcome::refused(text) };
         }

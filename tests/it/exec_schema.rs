@@ -116,6 +116,15 @@ fn work_that_is_handed_in_by_a_call_or_a_block_ends_in_the_wanted_form_too() {
 }
 
 #[test]
+fn handing_in_the_same_once_more_is_an_answer_too_where_repeats_are_not_run() {
+    let submit = |id| calls(id, "finish", &json!({"answer": "in Oslo"}));
+    let server = Server::start(vec![submit("a"), submit("b")]);
+    let ran = run(&tack(&server), &["--harness", "minimal", "-m", "local-1.5b-instruct"]).code(1);
+    assert!(ran.stdout.contains("asked twice"), "{}", ran.stdout);
+    assert_eq!(server.requests().len(), 2);
+}
+
+#[test]
 fn a_schema_that_cannot_be_used_is_said_before_anything_is_sent() {
     let server = Server::start(vec![]);
     let tack = tack(&server);
