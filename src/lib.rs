@@ -11,7 +11,7 @@
 //! Layers only point downwards, and a test reads the imports to keep it so:
 //!
 //! ```text
-//! model <- wire, harness, sandbox, store <- tools <- agent <- exec <- cli
+//! model <- wire, harness, sandbox, store, code <- tools <- agent <- exec, bench <- cli
 //! ```
 //!
 //! `model` is pure values. `harness` knows of `wire` only [`wire::prompt`]. `tools` never sees the
@@ -26,6 +26,8 @@ pub mod sandbox;
 pub mod store;
 pub mod wire;
 
+pub mod code;
+
 pub mod tools;
 
 pub mod login;
@@ -33,6 +35,8 @@ pub mod login;
 pub mod config;
 
 pub mod agent;
+
+pub mod bench;
 
 pub mod exec;
 

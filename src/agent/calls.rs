@@ -53,7 +53,10 @@ impl Agent {
     }
 
     fn makes_file(&self, action: &Action) -> bool {
-        let (Action::Write { path, .. } | Action::Edit { path, .. }) = action else { return false };
+        let (Action::Write { path, .. } | Action::Rewrite { path, .. } | Action::Edit { path, .. }) = action
+        else {
+            return false;
+        };
         !self.policy.cwd.join(path).exists()
     }
 
@@ -73,6 +76,7 @@ impl Agent {
             shell_timeout: rules.shell_timeout,
             shell_timeout_most: rules.shell_timeout_most,
             needs_read: self.harness.needs_read(call),
+            guards: rules.guards,
             spill,
             blobs: &self.blobs,
             cancel: self.stopper.token(),

@@ -49,6 +49,7 @@ pub fn gather(given: &Given<'_>) -> (Scene, Vec<String>) {
         network: given.policy.net == Net::Full || given.policy.mode == Mode::DangerFullAccess,
         reduced: None,
         unattended: given.unattended,
+        project: None,
     };
     (scene, warnings)
 }

@@ -166,6 +166,11 @@ fn show_item(out: &mut impl Write, item: &Item) -> std::io::Result<()> {
         Body::Mark(Mark::Interrupted) => writeln!(out, "\n(interrupted)"),
         Body::Mark(Mark::Failed { message }) => writeln!(out, "\n(failed: {})", harmless(message)),
         Body::Mark(Mark::Limit { message }) => writeln!(out, "\n(stopped: {})", harmless(message)),
+        Body::Mark(Mark::Checked { command, exit, .. }) => match exit {
+            Some(0) => writeln!(out, "\n(checked: {} passed)", title(command)),
+            Some(code) => writeln!(out, "\n(checked: {} ended with {code})", title(command)),
+            None => writeln!(out, "\n(checked: {} took too long)", title(command)),
+        },
         Body::Mark(Mark::Completed { .. } | Mark::Blind { .. }) | Body::Scene(_) => Ok(()),
     }
 }

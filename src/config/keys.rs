@@ -47,6 +47,9 @@ pub(super) const ROOT: &[Key] = &[
     ("model_providers", Named(PROVIDER)),
     ("profiles", Profiles),
     ("prices", Named(PRICES)),
+    ("model_class", OneOf(&["S", "M", "L", "F"])),
+    ("models", Named(MODEL)),
+    ("check", Table(CHECK)),
     ("mcp_servers", Later),
     ("hooks", Later),
     ("analytics", Foreign),
@@ -100,6 +103,10 @@ const PROVIDER: &[Key] = &[
     ("requires_openai_auth", Foreign),
     ("supports_websockets", Foreign),
 ];
+
+const MODEL: &[Key] = &[("class", OneOf(&["S", "M", "L", "F"])), ("harness", Text)];
+
+const CHECK: &[Key] = &[("command", Text), ("limit", Count)];
 
 const AUTH: &[Key] = &[
     ("command", Text),

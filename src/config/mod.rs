@@ -29,7 +29,7 @@ pub use load::{Override, Warning, Weight};
 pub use model::{Choice, choose};
 pub use provider::{known, resolve, usual_model};
 
-use crate::model::{Prices, WireKind};
+use crate::model::{Class, Prices, WireKind};
 use crate::sandbox::{GitAccess, Mode};
 
 /// Why the configuration cannot be used. The program ends with status 2.
@@ -80,6 +80,11 @@ pub struct Config {
     pub sandbox_workspace_write: WorkspaceWrite,
     pub sandbox: SandboxKeys,
     pub model_providers: BTreeMap<String, ProviderKeys>,
+    /// The model's class, whatever its name says; `[models]` knows better for one of them.
+    pub model_class: Option<Class>,
+    pub check: CheckKeys,
+    /// By `provider/model`.
+    pub models: BTreeMap<String, ModelKeys>,
     /// By `provider/model`.
     pub prices: BTreeMap<String, Prices>,
 }
@@ -119,6 +124,25 @@ pub enum Launcher {
     #[default]
     Builtin,
     Bwrap,
+}
+
+/// The project's own check.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct CheckKeys {
+    /// The command; guessed from the project's manifests when absent. Empty: there is none.
+    pub command: Option<String>,
+    /// Seconds it may take; the harness's word when absent.
+    pub limit: Option<u64>,
+}
+
+/// A `[models."provider/model"]` table: what the user found out about one model.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct ModelKeys {
+    pub class: Option<Class>,
+    /// Used where no harness is named for the run.
+    pub harness: Option<String>,
 }
 
 /// A `[model_providers.<id>]` table: a provider of its own, or changes to a built-in one.

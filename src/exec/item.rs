@@ -49,9 +49,10 @@ fn intended(action: &Action, makes_file: bool, cwd: &Path) -> Option<Value> {
     match action {
         Action::Write { path, mode: WriteMode::Create, .. } => Some(one(path, "add")),
         Action::Write { path, mode: WriteMode::Replace, .. } => Some(one(path, kind)),
-        Action::Edit { path, .. } | Action::Insert { path, .. } | Action::Undo { path } => {
-            Some(one(path, kind))
-        }
+        Action::Rewrite { path, .. }
+        | Action::Edit { path, .. }
+        | Action::Insert { path, .. }
+        | Action::Undo { path } => Some(one(path, kind)),
         Action::Patch { text, cwd: folder } => {
             let files = tools::patch_files(text);
             let cwd = cwd.join(folder.as_deref().unwrap_or_default());

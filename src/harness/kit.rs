@@ -9,20 +9,21 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::model::{Class, Limits, Model, Outcome, Part, Reply, ToolCall, WireKind};
+use crate::model::{Calls, Class, Guards, Limits, Model, Outcome, Part, Reply, ToolCall, WireKind};
 use crate::wire::prompt::{Free, Grammar, Prompt};
 
 use super::files::{COMMON, Files};
-use super::layers::Chain;
+use super::layers::{Case, Chain};
 use super::load::LoadError;
-use super::manifest::{Manifest, Repeats};
+use super::manifest::{Early, Manifest, Repeats};
 use super::template::{BARE, FACTS, Texts, Values};
 use super::tool::{Tool, Tools};
 use super::{Harness, Rules, Saying, Submitted, Verdict, View, dialect, remind, render, tell};
 
 /// A harness made from files.
 pub struct Loaded {
-    kits: BTreeMap<&'static str, Arc<Kit>>,
+    /// By what a model of its own may see: its class, and what trying it out showed.
+    kits: BTreeMap<(Option<&'static str>, Option<Calls>), Arc<Kit>>,
     plain: Arc<Kit>,
 }
 
@@ -38,23 +39,34 @@ pub(super) struct Kit {
 
 impl Loaded {
     pub(super) fn new(files: &Files, chain: &Chain) -> Result<Self, LoadError> {
-        let plain = Arc::new(Kit::new(files, chain, None)?);
+        let plain = Arc::new(Kit::new(files, chain, Case::default())?);
+        let classes =
+            [Class::S, Class::M, Class::L, Class::F].into_iter().filter(|class| chain.minds(*class));
+        let classes: Vec<_> = classes.map(Some).chain([None]).collect();
+        let calls = [Calls::Wire, Calls::Text, Calls::None].into_iter().filter(|calls| chain.tells(*calls));
+        let calls: Vec<_> = calls.map(Some).chain([None]).collect();
         let mut kits = BTreeMap::new();
-        for class in [Class::S, Class::M, Class::L, Class::F].into_iter().filter(|class| chain.minds(*class))
+        for case in
+            classes.iter().flat_map(|class| calls.iter().map(|calls| Case { class: *class, calls: *calls }))
         {
-            kits.insert(class.letter(), Arc::new(Kit::new(files, chain, Some(class))?));
+            let kit =
+                if case == Case::default() { plain.clone() } else { Arc::new(Kit::new(files, chain, case)?) };
+            kits.insert((case.class.map(Class::letter), case.calls), kit);
         }
         Ok(Self { kits, plain })
     }
 
     pub(super) fn kit(&self, model: &Model) -> &Kit {
-        self.kits.get(model.class.letter()).unwrap_or(&self.plain)
+        let has = |class: Option<&'static str>, calls: Option<Calls>| self.kits.contains_key(&(class, calls));
+        let class = Some(model.class.letter()).filter(|class| has(Some(class), None));
+        let calls = model.probed.as_ref().map(|probed| probed.calls).filter(|calls| has(None, Some(*calls)));
+        self.kits.get(&(class, calls)).unwrap_or(&self.plain)
     }
 }
 
 impl Kit {
-    fn new(files: &Files, chain: &Chain, class: Option<Class>) -> Result<Self, LoadError> {
-        let (manifest, tools) = chain.merge(class)?;
+    fn new(files: &Files, chain: &Chain, case: Case) -> Result<Self, LoadError> {
+        let (manifest, tools) = chain.merge(case)?;
         let surface = surface(&manifest, &tools);
         let (own, paths) = own_texts(files, chain)?;
         let mut kit = Self {
@@ -66,7 +78,7 @@ impl Kit {
             files: Arc::new(own),
         };
         kit.check_tools()?;
-        if class.is_none() {
+        if case == Case::default() {
             kit.check_names()?;
         }
         kit.add_common(files)?;
@@ -232,7 +244,24 @@ impl Kit {
 
     fn rules(&self) -> Rules {
         let (turn, timeouts) = (&self.manifest.turn, &self.manifest.timeouts);
+        let (edit, read) = (&self.manifest.edit, &self.manifest.read);
+        let (check, context) = (&self.manifest.check, &self.manifest.context);
+        let set = |limit: u64| (limit > 0).then_some(limit);
         Rules {
+            guards: Guards {
+                parse: edit.parse,
+                keep_names: edit.keep_names,
+                seen: edit.seen,
+                whole: set(edit.whole),
+                window: set(read.window),
+                once: read.once,
+            },
+            reads: turn.reads,
+            check_rounds: check.rounds,
+            check_limit: check.limit.saturating_mul(1000),
+            compact_at: set(context.tokens),
+            refuse_early: self.manifest.submit.early == Early::Refused,
+            facts: context.facts > 0 || check.rounds > 0,
             retries: turn.retries,
             parallel: turn.parallel,
             refuse_repeats: turn.repeats == Repeats::Refused,

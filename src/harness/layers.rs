@@ -7,12 +7,19 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
-use crate::model::Class;
+use crate::model::{Calls, Class};
 
 use super::files::{Files, Found};
 use super::load::{LoadError, nearest};
 use super::manifest::{Manifest, SCHEMA};
 use super::tool::{Ordered, Tool, Tools};
+
+/// What a manifest may have a table of its own for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Case {
+    pub class: Option<Class>,
+    pub calls: Option<Calls>,
+}
 
 /// A chain of harnesses as read, the root first.
 pub(super) struct Chain {
@@ -72,15 +79,23 @@ impl Chain {
         self.layers.iter().any(|layer| class_table(&layer.manifest, class).is_some())
     }
 
-    /// What the chain comes to, for a class or without one.
-    pub fn merge(&self, class: Option<Class>) -> Result<(Manifest, Tools), LoadError> {
+    /// Whether models whose calls come to this get something of their own.
+    pub fn tells(&self, calls: Calls) -> bool {
+        self.layers.iter().any(|layer| probed_table(&layer.manifest, calls).is_some())
+    }
+
+    /// What the chain comes to in this case.
+    pub fn merge(&self, case: Case) -> Result<(Manifest, Tools), LoadError> {
         let mut manifest = Table::new();
         let mut tools = Table::new();
         for layer in &self.layers {
             let mut base = layer.manifest.clone();
             base.remove("class");
+            base.remove("probed");
             lay(&mut manifest, base);
-            if let Some(over) = class.and_then(|class| class_table(&layer.manifest, class)) {
+            let class = case.class.and_then(|class| class_table(&layer.manifest, class));
+            let probed = case.calls.and_then(|calls| probed_table(&layer.manifest, calls));
+            for over in class.into_iter().chain(probed) {
                 lay(&mut manifest, over.clone());
             }
             lay(&mut tools, layer.tools.clone());
@@ -130,6 +145,15 @@ fn missing_base(files: &Files, layers: &[Layer], id: &str) -> LoadError {
 
 fn class_table(manifest: &Table, class: Class) -> Option<&Table> {
     manifest.get("class")?.get(class.letter())?.as_table()
+}
+
+fn probed_table(manifest: &Table, calls: Calls) -> Option<&Table> {
+    let name = match calls {
+        Calls::Wire => "wire",
+        Calls::Text => "text",
+        Calls::None => "none",
+    };
+    manifest.get("probed")?.get(name)?.as_table()
 }
 
 /// Tables deeply, everything else as a whole.

@@ -28,7 +28,7 @@ pub use saying::Saying;
 
 use async_trait::async_trait;
 
-use crate::model::{BlobId, Item, Limits, Model, Outcome, Part, Reply, Scene, ToolCall, WireKind};
+use crate::model::{BlobId, Guards, Item, Limits, Model, Outcome, Part, Reply, Scene, ToolCall, WireKind};
 use crate::wire::prompt::Prompt;
 
 /// Implemented by manifests (a [`Library`] loads them) and by outside programs.
@@ -135,4 +135,18 @@ pub struct Rules {
     /// Default time limit of a command, and the most a call may ask for, in milliseconds.
     pub shell_timeout: u64,
     pub shell_timeout_most: u64,
+    /// What file tools hold a call to.
+    pub guards: Guards,
+    /// Calls that only read, in a row, before the model is told to act.
+    pub reads: Option<u32>,
+    /// How often the output of the project's own check goes back to the model; 0: it is not run.
+    pub check_rounds: u32,
+    /// Time limit of the check, in milliseconds.
+    pub check_limit: u64,
+    /// Tokens at which the session is summed up, also where the window is larger.
+    pub compact_at: Option<u64>,
+    /// Work that is handed in before any other call of the turn is refused, once.
+    pub refuse_early: bool,
+    /// The scene has to hold facts about the project.
+    pub facts: bool,
 }

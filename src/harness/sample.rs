@@ -28,6 +28,7 @@ pub fn model() -> Model {
         window: None,
         max_output: None,
         vision: None,
+        probed: None,
         effort: None,
         thinking: Thinking::default(),
         local: false,
@@ -59,6 +60,7 @@ pub fn scene() -> Scene {
         network: false,
         reduced: None,
         unattended: false,
+        project: None,
     }
 }
 

@@ -54,6 +54,11 @@ pub enum Action {
         #[serde(default)]
         mode: WriteMode,
     },
+    /// New text for a file, or for some of what it defines: which of the two it is, the text tells.
+    Rewrite {
+        path: String,
+        text: String,
+    },
     Edit {
         path: String,
         edits: Vec<Edit>,
@@ -168,6 +173,7 @@ impl Action {
             Self::Job { .. } => "job",
             Self::Read { .. } => "read",
             Self::Write { .. } => "write",
+            Self::Rewrite { .. } => "rewrite",
             Self::Edit { .. } => "edit",
             Self::Insert { .. } => "insert",
             Self::Undo { .. } => "undo",
@@ -185,6 +191,7 @@ impl Action {
     pub fn changes_files(&self) -> bool {
         match self {
             Self::Write { .. }
+            | Self::Rewrite { .. }
             | Self::Edit { .. }
             | Self::Insert { .. }
             | Self::Undo { .. }
@@ -213,6 +220,7 @@ impl Action {
             Self::Shell { .. }
             | Self::Job { .. }
             | Self::Write { .. }
+            | Self::Rewrite { .. }
             | Self::Edit { .. }
             | Self::Insert { .. }
             | Self::Undo { .. }

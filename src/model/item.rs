@@ -73,6 +73,8 @@ pub enum NoteKind {
     Correction,
     /// The loop guard speaks: repeats, limits coming near.
     Guard,
+    /// The project's own check failed after the model said that it was done; shows its output.
+    Check,
     /// A background job ended.
     Job,
     /// Facts about the session that changed, such as the sandbox or the folder.
@@ -183,6 +185,15 @@ pub enum Mark {
         harness: String,
         provider: String,
         model: String,
+    },
+    /// The project's own check was run. None: it was stopped at its time limit.
+    Checked {
+        command: String,
+        exit: Option<i32>,
+        /// Milliseconds.
+        took: u64,
+        /// Before the turn changed anything.
+        before: bool,
     },
     /// This model was found to take no images.
     Blind {

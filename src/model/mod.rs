@@ -4,6 +4,7 @@
 //! be added (with a default) but not renamed or given another meaning.
 
 mod action;
+mod care;
 mod class;
 mod ids;
 mod item;
@@ -15,13 +16,14 @@ mod title;
 mod usage;
 
 pub use action::{Action, Edit, JobOp, TodoItem, TodoStatus, WriteMode};
+pub use care::{Broken, Guards, Watch};
 pub use class::Class;
 pub use ids::{BlobId, CallId, ItemId, SessionId};
 pub use item::{
     Body, Image, Item, Mark, Note, NoteKind, Origin, Part, Reply, Said, Stop, Summary, ToolCall, ToolResult,
 };
 pub use outcome::{Cut, Keep, Limits, MOST_BYTES, MOST_LINES, Outcome, Seen, State};
-pub use profile::{Model, Prices, Thinking, WireKind};
-pub use scene::{Entry, Git, Instructions, Scene};
+pub use profile::{Calls, Model, Prices, Probed, Thinking, WireKind};
+pub use scene::{Entry, Git, Instructions, Project, Scene};
 pub use shown::steers;
 pub use usage::Usage;

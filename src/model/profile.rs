@@ -24,6 +24,36 @@ pub struct Model {
     /// The server runs on this machine.
     pub local: bool,
     pub prices: Option<Prices>,
+    /// What trying it out showed. None: nobody has.
+    #[serde(default)]
+    pub probed: Option<Probed>,
+}
+
+/// What two tiny requests showed of a model at its server.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Probed {
+    pub calls: Calls,
+    /// The form of a call that came as text: `json`, `hermes`, `shell`, …
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub form: Option<String>,
+    /// The server holds an answer to a JSON Schema.
+    pub schema: bool,
+    /// The field that reasoning came in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thinking: Option<String>,
+}
+
+/// What becomes of a model's tool calls at its server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Calls {
+    /// They arrive as calls.
+    Wire,
+    /// They arrive as text that can be read as a call.
+    Text,
+    /// None was made, or the server takes no tools.
+    #[default]
+    None,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

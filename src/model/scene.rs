@@ -36,6 +36,23 @@ pub struct Scene {
     /// Nobody is there to answer questions.
     #[serde(default)]
     pub unattended: bool,
+    /// What the project is made of; None where the harness does not ask for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<Project>,
+}
+
+/// A project as its files tell it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Project {
+    /// The command that checks it, as set or as guessed from its manifests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub build: Option<String>,
+    /// Programs that its files suggest and that are there: `python3`, `cargo`, with their versions
+    /// where telling costs nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

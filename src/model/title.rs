@@ -19,7 +19,9 @@ impl Action {
             Self::Job { op: JobOp::Stop, id, .. } => format!("Stopped job {id}"),
             Self::Read { path, .. } => format!("Read {path}"),
             Self::Write { path, .. } => format!("Wrote {path}"),
-            Self::Edit { path, .. } | Self::Insert { path, .. } => format!("Edited {path}"),
+            Self::Rewrite { path, .. } | Self::Edit { path, .. } | Self::Insert { path, .. } => {
+                format!("Edited {path}")
+            }
             Self::Undo { path } => format!("Took back the last change of {path}"),
             Self::Patch { .. } => "Applied a patch".to_owned(),
             Self::Glob { pattern, .. } => format!("Looked for files {pattern}"),

@@ -38,7 +38,7 @@ use std::time::Instant;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::model::{Action, BlobId, Limits, Outcome, Seen, TodoItem};
+use crate::model::{Action, BlobId, Guards, Limits, Outcome, Seen, TodoItem, WriteMode};
 use crate::sandbox::{Policy, Sandbox};
 
 pub use jobs::Ended;
@@ -60,6 +60,7 @@ pub struct ToolCx<'a> {
     pub shell_timeout_most: u64,
     /// The file must have been read before this call may change it.
     pub needs_read: bool,
+    pub guards: Guards,
     /// Where long output is kept whole. Made when first needed.
     pub spill: &'a Path,
     pub blobs: &'a dyn KeepBlob,
@@ -106,6 +107,7 @@ impl Toolbox {
                 read::run(self, cx, path, read::window(*line, *count)).await
             }
             Action::Write { path, text, mode } => write::run(self, cx, path, (text, *mode)),
+            Action::Rewrite { path, text } => write::run(self, cx, path, (text, WriteMode::Replace)),
             Action::Edit { path, edits } => edit::run(self, cx, path, edits),
             Action::Insert { path, line, text } => insert::run(self, cx, path, (*line, text)),
             Action::Undo { path } => undo::run(self, cx, path),

@@ -8,6 +8,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::model::Watch;
+
 /// Names that the APIs have for the most tokens of an answer, for use in [`Prompt::body`].
 pub const LIMITS: [&str; 3] = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
 
@@ -26,6 +28,10 @@ pub struct Prompt {
     pub answer: Option<Value>,
     /// The session's id, by which some servers find their prompt cache.
     pub session: Option<String>,
+    /// How hard to think, where the harness has a word in it; used where the user set none.
+    pub effort: Option<String>,
+    /// When a reply that runs on is cut.
+    pub watch: Watch,
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -7,18 +7,26 @@ use std::path::{Path, PathBuf};
 use regex::Regex;
 
 /// A module of `src/` and those it may use besides itself.
-const LAYERS: [(&str, &[&str]); 11] = [
+const LAYERS: [(&str, &[&str]); 13] = [
     ("model", &[]),
     ("wire", &["model"]),
     ("harness", &["model", "wire::prompt"]),
     ("sandbox", &["model"]),
     ("store", &["model"]),
-    ("tools", &["model", "sandbox"]),
+    ("code", &[]),
+    ("tools", &["model", "sandbox", "code"]),
     ("login", &["wire"]),
     ("config", &["model", "sandbox", "wire"]),
     ("agent", &["model", "wire", "harness", "sandbox", "store", "tools", "config"]),
+    ("bench", &["model", "wire", "harness", "sandbox", "store", "tools", "config", "agent"]),
     ("exec", &["model", "wire", "harness", "sandbox", "store", "tools", "config", "agent"]),
-    ("cli", &["model", "wire", "harness", "sandbox", "store", "tools", "login", "config", "agent", "exec"]),
+    (
+        "cli",
+        &[
+            "model", "wire", "harness", "sandbox", "store", "tools", "login", "config", "agent", "exec",
+            "bench",
+        ],
+    ),
 ];
 
 fn rust_files(dir: &str) -> Vec<(PathBuf, String)> {

@@ -99,6 +99,7 @@ impl Bench {
 
     pub async fn run(&self, action: &Action) -> Outcome {
         let cx = ToolCx {
+            guards: Default::default(),
             cwd: &self.cwd,
             policy: &self.policy,
             sandbox: self.sandbox.as_ref(),

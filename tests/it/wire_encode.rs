@@ -15,6 +15,7 @@ pub fn model() -> Model {
         window: None,
         max_output: None,
         vision: None,
+        probed: None,
         thinking: tack::model::Thinking::default(),
         effort: None,
         local: false,
@@ -87,6 +88,8 @@ fn session() -> Prompt {
         stream: true,
         answer: None,
         session: None,
+        effort: None,
+        watch: Default::default(),
         style: Style::default(),
     }
 }

@@ -100,6 +100,8 @@ fn session() -> Prompt {
         stream: true,
         answer: Some(json!({"type": "object", "properties": {}, "additionalProperties": false})),
         session: Some("session-1".into()),
+        effort: None,
+        watch: Default::default(),
         style: Style::default(),
     }
 }

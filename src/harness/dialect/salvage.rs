@@ -49,6 +49,7 @@ pub(super) fn find(kit: &Kit, text: &str) -> Salvaged {
             Salvage::Markers => markers(body),
             Salvage::Shell => shell(kit, body),
             Salvage::Within => within(kit, body),
+            Salvage::File => None,
         };
         match raw {
             Some(Raw::Calls(calls, (from, to))) => return valid(kit, &calls, (start + from, start + to)),

@@ -10,7 +10,7 @@ mod thread;
 
 use serde_json::{Map, Value, json};
 
-use crate::model::{Body, Image, Item, Note, NoteKind, Part, Reply, Said, ToolResult, WireKind};
+use crate::model::{Body, Image, Item, Note, NoteKind, Part, Reply, Said, ToolResult, Watch, WireKind};
 use crate::wire::prompt::{LIMITS, Piece, Prompt, Role, Style, ToolSpec};
 
 use super::View;
@@ -47,7 +47,15 @@ pub(super) fn prompt(kit: &Kit, view: &View<'_>) -> anyhow::Result<Prompt> {
         style: style(kit),
         answer: None,
         session: None,
+        effort: None,
+        watch: watch(kit),
     })
+}
+
+fn watch(kit: &Kit) -> Watch {
+    let (stream, most) = (&kit.manifest.stream, kit.manifest.thinking.most);
+    let set = |limit: u32| (limit > 0).then_some(limit);
+    Watch { blank_lines: set(stream.blank_lines), same_lines: set(stream.same_lines), thinking: set(most) }
 }
 
 fn specs(kit: &Kit) -> Vec<ToolSpec> {

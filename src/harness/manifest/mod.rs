@@ -2,8 +2,12 @@
 //!
 //! Knows nothing of files or merging: [`super::layers`] merges tables and reads the result as this.
 
+mod care;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+
+pub use care::{Again, Check, Context, Edit, Read, Stream};
 
 use crate::model::WireKind;
 use crate::wire::prompt::{self, Form, Role};
@@ -42,6 +46,14 @@ pub struct Manifest {
     pub tools: Choice,
     pub errors: Errors,
     pub compact: Compact,
+    pub edit: Edit,
+    pub read: Read,
+    pub stream: Stream,
+    pub again: Vec<Again>,
+    pub check: Check,
+    pub context: Context,
+    /// Laid over the rest, and over the table of the class, by what trying the model out showed.
+    pub probed: Tried,
     /// Laid over the rest for models of one class. Merged before this type is read for use; typed
     /// here so that a wrong key in it is found.
     pub class: Classes,
@@ -74,6 +86,13 @@ impl Default for Manifest {
             tools: Choice::default(),
             errors: Errors::default(),
             compact: Compact::default(),
+            edit: Edit::default(),
+            read: Read::default(),
+            stream: Stream::default(),
+            again: Vec::new(),
+            check: Check::default(),
+            context: Context::default(),
+            probed: Tried::default(),
             class: Classes::default(),
         }
     }
@@ -230,11 +249,24 @@ pub struct Thinking {
     pub echo: String,
     pub trim: Trim,
     pub absent: Absent,
+    /// How hard to think where the user did not say: `off`, `low`, …; none: as the server does.
+    pub effort: Option<String>,
+    /// The same for the first request of a turn and after a check that failed.
+    pub effort_first: Option<String>,
+    /// Tokens of reasoning in one reply at which it is cut and asked for again without. 0: no limit.
+    pub most: u32,
 }
 
 impl Default for Thinking {
     fn default() -> Self {
-        Self { echo: "arrived".to_owned(), trim: Trim::None, absent: Absent::Omit }
+        Self {
+            echo: "arrived".to_owned(),
+            trim: Trim::None,
+            absent: Absent::Omit,
+            effort: None,
+            effort_first: None,
+            most: 0,
+        }
     }
 }
 
@@ -259,6 +291,8 @@ pub enum Absent {
 #[serde(deny_unknown_fields, default)]
 pub struct Dialect {
     pub kind: DialectKind,
+    /// Calls: how the model learns of the tools.
+    pub offer: Offer,
     /// Fenced: the language words whose blocks are commands.
     pub labels: Vec<String>,
     /// Fenced: XML tags that stand for a block.
@@ -278,6 +312,16 @@ pub enum DialectKind {
     Calls,
     /// One code block in the text.
     Fenced,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Offer {
+    /// In the request, as tools.
+    #[default]
+    Wire,
+    /// In the system prompt, by its template: calls and answers are texts of the conversation.
+    Prompt,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -305,6 +349,8 @@ pub enum Salvage {
     Shell,
     /// The first JSON call within a longer text; what follows it was made up and is cut away.
     Within,
+    /// A code block under a line that is a path: a call of the tool that does `rewrite`.
+    File,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -324,6 +370,8 @@ pub struct Turn {
     /// Model requests in one turn.
     pub steps: Option<u32>,
     pub repeats: Repeats,
+    /// Calls that only read, in a row, before the model is told to act. None: no limit.
+    pub reads: Option<u32>,
 }
 
 impl Default for Turn {
@@ -339,6 +387,7 @@ impl Default for Turn {
             parallel: true,
             steps: None,
             repeats: Repeats::Run,
+            reads: None,
         }
     }
 }
@@ -417,6 +466,16 @@ pub struct Submit {
     /// manifest says.
     #[serde(deserialize_with = "named")]
     pub confirm: Option<String>,
+    /// Handing in before any other call of the turn is refused, once.
+    pub early: Early,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Early {
+    #[default]
+    Taken,
+    Refused,
 }
 
 /// A file's name; TOML has no null, so an empty one takes back what was named before.
@@ -511,4 +570,13 @@ pub struct Classes {
     pub l: Option<Box<Manifest>>,
     #[serde(rename = "F")]
     pub f: Option<Box<Manifest>>,
+}
+
+/// `[probed.wire]`, `[probed.text]`, `[probed.none]`: see [`crate::model::Calls`].
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Tried {
+    pub wire: Option<Box<Manifest>>,
+    pub text: Option<Box<Manifest>>,
+    pub none: Option<Box<Manifest>>,
 }

@@ -1,0 +1,11 @@
+//! The bench: which harness suits a model, measured on tasks.
+//!
+//! A [`Task`] is a folder; an [`Entry`] is what came of one run of it, one JSON line in the results
+//! file, so that a bench which was stopped goes on where it was. Runs an [`crate::agent::Agent`] in a
+//! fresh folder under the sandbox; how it is told to a person is for `cli`.
+
+mod entry;
+mod task;
+
+pub use entry::{Entry, Sign, Verdict};
+pub use task::{Limits, Task, TaskError};
