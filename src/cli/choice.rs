@@ -145,7 +145,7 @@ impl Base {
             None | Some("auto") => self.library.pick(&model.provider, &model.name),
             Some(id) => id.to_owned(),
         };
-        let harness = self.library.get(&id).map_err(|error| CliError::usage(error.to_string()))?;
+        let harness = self.library.fit(&id, model).map_err(|error| CliError::usage(error.to_string()))?;
         Ok(harness)
     }
 
