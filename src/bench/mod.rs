@@ -7,11 +7,13 @@
 mod check;
 mod entry;
 mod folder;
+mod room;
 mod selftest;
 mod task;
 
-pub use check::{CheckResult, Room, Ruling, run_check, run_solve};
+pub use check::{CheckResult, Ruling, run_check, run_solve};
 pub use entry::{Entry, Sign, Verdict};
 pub use folder::copy;
+pub use room::Room;
 pub use selftest::{Tested, selftest, selftest_all};
 pub use task::{Limits, Task, TaskError};
