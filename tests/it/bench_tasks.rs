@@ -11,15 +11,38 @@ use tokio_util::sync::CancellationToken;
 use super::cell::{TACK, block_on, holds};
 
 /// A place for tasks and their scratch folders, not below /tmp, which commands do not see.
-struct Place {
-    top: tempfile::TempDir,
+pub(crate) struct Place {
+    pub(crate) top: tempfile::TempDir,
+    sandbox: Linux,
+    wish: Wish,
+    vars: Vec<(OsString, OsString)>,
+    scratch: PathBuf,
+    cancel: CancellationToken,
 }
 
 impl Place {
-    fn new() -> Place {
+    pub(crate) fn new() -> Place {
         let base = Path::new(TACK).parent().unwrap().join("cells");
         std::fs::create_dir_all(&base).unwrap();
-        Place { top: tempfile::tempdir_in(base).unwrap() }
+        let top = tempfile::tempdir_in(base).unwrap();
+        Place {
+            sandbox: Linux::with_tier(TACK, Tier::Namespaces),
+            wish: Wish::new(Mode::WorkspaceWrite, top.path()),
+            vars: std::env::vars_os().collect(),
+            scratch: top.path().join("scratch"),
+            cancel: CancellationToken::new(),
+            top,
+        }
+    }
+
+    pub(crate) fn room(&self) -> Room<'_> {
+        Room {
+            sandbox: &self.sandbox,
+            wish: &self.wish,
+            vars: &self.vars,
+            scratch: &self.scratch,
+            cancel: &self.cancel,
+        }
     }
 
     /// A task folder of these files, which need not be a good one.
@@ -33,13 +56,8 @@ impl Place {
         dir
     }
 
-    fn test(&self, tasks: &[Task]) -> Vec<Tested> {
-        let sandbox = Linux::with_tier(TACK, Tier::Namespaces);
-        let vars: Vec<(OsString, OsString)> = std::env::vars_os().collect();
-        let wish = Wish::new(Mode::WorkspaceWrite, self.top.path());
-        let (scratch, cancel) = (self.top.path().join("scratch"), CancellationToken::new());
-        let room = Room { sandbox: &sandbox, wish: &wish, vars: &vars, scratch: &scratch, cancel: &cancel };
-        block_on(selftest_all(tasks, &room, 4))
+    pub(crate) fn test(&self, tasks: &[Task]) -> Vec<Tested> {
+        block_on(selftest_all(tasks, &self.room(), 4))
     }
 }
 
