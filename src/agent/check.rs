@@ -14,7 +14,7 @@
 //!
 //! Output goes back a bounded number of times in a turn, and never when no further request is
 //! possible; then the turn ends as completed and the person is told that the check fails. A check
-//! that takes longer than its limit, or that cannot work in the sandbox, is none: that is said once.
+//! that takes longer than its limit, or whose runner is not there, is none: that is said once.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -196,7 +196,11 @@ impl Agent {
         let blame = blame(self.gate.turn.before.as_ref().and_then(|before| before.ran.as_ref()), &ran);
         let goes_back = match blame {
             Blame::New | Blame::Worse => true,
-            Blame::Same => news && asks_for_repair(&self.last_request()),
+            // What the sandbox blocks is nothing that the model could mend.
+            Blame::Same => {
+                let blocked = sandbox::denial_hint(&self.policy, output).is_some();
+                news && !blocked && asks_for_repair(&self.last_request())
+            }
             Blame::Unknown => false,
         };
         if !goes_back || room == Room::None || self.gate.turn.rounds >= check.rounds {
@@ -301,9 +305,6 @@ impl Agent {
         if exit == 0 || when == When::After {
             return None;
         }
-        if let Some(hint) = sandbox::denial_hint(&self.policy, &outcome.text) {
-            return Some(one_line(&hint));
-        }
         let missing = outcome.text.lines().find(|line| MISSING.is_match(line));
         missing.map(one_line).or_else(|| matches!(exit, 126 | 127).then(|| "it cannot be run".to_owned()))
     }
@@ -354,10 +355,10 @@ impl Check {
     }
 }
 
-/// A runner that is not there.
+/// A runner that is not there, in the words of shells, of make and of Python.
 static MISSING: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"No module named '?pytest|command not found|: not found$|Error 127")
-        .expect("it is a valid pattern")
+    let pattern = r"^(\S*/)?(ba|da)?sh: .*not found$|\bError 127$|No module named '?pytest'?$";
+    Regex::new(pattern).expect("it is a valid pattern")
 });
 
 /// What a failure is told by, in the output of most test runners and compilers.

@@ -136,8 +136,11 @@ fn hostile_manifests_are_harmless() {
         assert_eq!(place.project(&CheckKeys::default()).check, None);
     }
     let place = Place::new(&[("keep", "")]);
-    let pipe = place.dir.path().join("work/package.json");
-    rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).unwrap();
+    #[cfg(target_os = "linux")]
+    {
+        let pipe = place.dir.path().join("work/package.json");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).unwrap();
+    }
     std::fs::create_dir(place.dir.path().join("work/Makefile")).unwrap();
     std::os::unix::fs::symlink("/etc/passwd", place.dir.path().join("work/justfile")).unwrap();
     assert_eq!(place.project(&CheckKeys::default()).check, None);
