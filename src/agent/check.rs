@@ -23,7 +23,7 @@ use regex::Regex;
 
 use super::fingerprint::{self, Fingerprint};
 use super::harmless::harmless;
-use super::wish::{asks_for_change, asks_for_repair};
+use super::wish::{asks_for_repair, only_asks};
 use super::{Agent, End, Event};
 use crate::harness::Saying;
 use crate::model::{
@@ -163,7 +163,7 @@ impl Agent {
             && at.same(workspace)
         {
             Before { workspace, ran: Some(ran.clone()) }
-        } else if reach == Reach::Perhaps && !asks_for_change(&self.last_request()) {
+        } else if reach == Reach::Perhaps && only_asks(&self.last_request()) {
             // A command run for an answer seldom changes anything, so it need not wait for the check.
             Before { workspace, ran: None }
         } else {

@@ -60,6 +60,15 @@ pub(super) fn asks_for_change(request: &str) -> bool {
     sentences(&request.to_lowercase()).iter().any(|sentence| sentence_asks(sentence))
 }
 
+/// Whether the request certainly wants an answer and nothing else, in any language as far as a question
+/// mark tells.
+pub(super) fn only_asks(request: &str) -> bool {
+    let request = request.to_lowercase();
+    let looks = |word: &str| ASKS.contains(&word) || LOOKS.contains(&word);
+    let asks = |sentence: &str| sentence.ends_with(['?', '？']) || opening(sentence).is_none_or(looks);
+    !asks_for_change(&request) && sentences(&request).iter().all(|sentence| asks(sentence))
+}
+
 /// Whether the request may be about the very thing that a failing check tells of.
 pub(super) fn asks_for_repair(request: &str) -> bool {
     words(&request.to_lowercase()).any(|word| BROKEN.contains(&word))
@@ -147,6 +156,24 @@ mod tests {
         ];
         for (request, want) in table {
             assert_eq!(asks_for_change(request), want, "{request}");
+        }
+    }
+
+    #[test]
+    fn only_what_is_certainly_a_question_is_one() {
+        let table = [
+            ("What does a.txt say?", true),
+            ("Was steht in a.txt?", true),
+            ("a.txt 里有什么？", true),
+            ("run the tests", true),
+            ("Explain main. Then list its callers.", true),
+            ("Behebe den Fehler in calc.py", false),
+            ("corrige el error", false),
+            ("Can you add a test?", false),
+            ("Where is the bug? Fix it.", false),
+        ];
+        for (request, want) in table {
+            assert_eq!(only_asks(request), want, "{request}");
         }
     }
 

@@ -268,6 +268,19 @@ fn a_question_is_answered_without_the_check() {
 }
 
 #[test]
+fn a_request_that_is_not_understood_is_no_question() {
+    let server = Server::start(vec![
+        shell("a", "echo bad > a.txt"),
+        says("fertig"),
+        shell("b", "echo good > a.txt"),
+        says("fertig"),
+    ]);
+    let tack = gated(&server, "minimal", 2);
+    checked_by(&tack, GOOD, "Ändere den Gruß in a.txt").code(0);
+    assert_eq!(marks(&tack), [(json!(0), true), (json!(1), false), (json!(0), false)]);
+}
+
+#[test]
 fn a_turn_that_changed_nothing_is_not_checked() {
     let server = Server::start(vec![shell("a", "cat a.txt"), says("There is nothing to fix.")]);
     let tack = gated(&server, "minimal", 2);

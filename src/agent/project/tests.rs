@@ -3,13 +3,16 @@
 use super::*;
 use crate::sandbox::{Caps, GitAccess, Mode, Net};
 
+/// Names and texts of files.
+type Files<'a> = &'a [(&'a str, &'a str)];
+
 /// A folder with these files, and programs in its `bin` that are on the `PATH`.
 struct Place {
     dir: tempfile::TempDir,
 }
 
 impl Place {
-    fn new(files: &[(&str, &str)]) -> Self {
+    fn new(files: Files<'_>) -> Self {
         let place = Self { dir: tempfile::tempdir().unwrap() };
         let programs = [
             "cargo", "npm", "node", "pnpm", "yarn", "bun", "python3", "go", "make", "just", "deno", "mvn",
@@ -58,7 +61,7 @@ fn the_check_is_guessed_from_what_is_there() {
     const UNIT: &str = "import unittest\nclass TestA(unittest.TestCase):\n    def test_a(self): pass\n";
     const PLAIN: &str = "from calc import add\n\ndef test_add():\n    assert add(1, 2) == 3\n";
     let npm = r#"{"scripts": {"test": "node --test"}}"#;
-    let table: &[(&[(&str, &str)], Option<&str>)] = &[
+    let table: &[(Files<'_>, Option<&str>)] = &[
         (&[], None),
         (&[("notes.txt", "x")], None),
         (&[("Cargo.toml", "[package]")], Some("cargo test -q")),
