@@ -281,7 +281,9 @@ impl Kit {
             | Saying::Interrupted
             | Saying::NotExecuted
             | Saying::Repeat { .. }
-            | Saying::RepeatRefused
+            | Saying::RepeatRefused { .. }
+            | Saying::ReadsEnough { .. }
+            | Saying::CheckFailed { .. }
             | Saying::RepeatStop { .. }
             | Saying::StepsLeft { .. }
             | Saying::ImageLeftOut
@@ -352,10 +354,10 @@ impl Harness for Loaded {
 }
 
 /// What texts about a call, a result or the loop may use besides the facts.
-const SAYING: [&str; 28] = [
+const SAYING: [&str; 31] = [
     "text", "out", "action", "args", "name", "names", "closest", "param", "wanted", "got", "missing",
     "problem", "example", "usage", "found", "why", "times", "left", "summary", "request", "diff", "shown",
-    "count", "command", "exit", "tail", "focus", "schema",
+    "count", "command", "exit", "tail", "focus", "schema", "first", "files", "before",
 ];
 
 pub(super) const WRAP: &str = "notes.wrap";

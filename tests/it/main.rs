@@ -20,6 +20,7 @@ mod exec_protocol;
 mod exec_schema;
 mod exec_stop;
 mod exec_stream;
+mod gate;
 mod harness;
 mod harness_kit;
 mod harness_load;
