@@ -90,6 +90,7 @@ impl Agent {
                 out.post(Event::Again { attempt, of, wait_ms, why });
             }
             Progress::Waiting(what) => out.post(Event::Waiting(what)),
+            Progress::Warning(what) => out.post(Event::Warning(what)),
         };
         let answer = client.ask(&self.model, &prompt, &mut hear, self.stopper.token()).await;
         self.out.flush().await;

@@ -22,7 +22,8 @@ mod tool;
 #[cfg(test)]
 mod testing;
 
-pub use load::{Library, Listing, LoadError};
+pub use dialect::form as read_loose;
+pub use load::{LOCAL, Library, Listing, LoadError};
 pub use sample::{Sample, model as sample_model, scene as sample_scene, tokens};
 pub use saying::Saying;
 

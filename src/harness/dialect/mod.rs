@@ -5,10 +5,13 @@
 
 mod calls;
 pub(crate) mod fenced;
+mod loose;
 mod salvage;
 pub(crate) mod words;
 
 use crate::model::{Action, CallId, ItemId, Part, Reply, ToolCall};
+
+pub use loose::form;
 
 use super::bind;
 use super::kit::Kit;

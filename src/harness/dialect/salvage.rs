@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::harness::bind::{self, Fault, mend};
 use crate::harness::kit::Kit;
-use crate::harness::manifest::Salvage;
+use crate::harness::manifest::{Dialect, Salvage};
 use crate::model::Action;
 
 use super::fenced::{self, Block};
@@ -29,10 +29,10 @@ const BEFORE: usize = 200;
 const AFTER: usize = 120;
 
 /// Braces at which a call within a text is looked for.
-const PLACES: usize = 40;
+pub(super) const PLACES: usize = 40;
 
 /// What a form finds: raw calls and their place, that it was cut off, or that it cannot be read.
-enum Raw {
+pub(super) enum Raw {
     Calls(Vec<(String, Value)>, (usize, usize)),
     CutOff,
     Unreadable,
@@ -106,7 +106,7 @@ fn only_shows(before: &str) -> bool {
 }
 
 /// The value as a call: a name, and arguments under one of the names in use.
-fn as_call(value: &Value) -> Option<(String, Value)> {
+pub(super) fn as_call(value: &Value) -> Option<(String, Value)> {
     let fields = value.as_object()?;
     if let Some(inner) = fields.get("function").filter(|inner| inner.is_object()) {
         return as_call(inner);
@@ -155,8 +155,8 @@ fn json_calls(text: &str) -> Option<Result<Vec<(String, Value)>, ()>> {
     }
 }
 
-fn json_form(body: &str) -> Option<Raw> {
-    let all = crate::harness::manifest::Dialect::default();
+pub(super) fn json_form(body: &str) -> Option<Raw> {
+    let all = Dialect::default();
     let blocks = fenced::blocks(body, &all);
     let (text, span, after) = match &blocks[..] {
         [Block { text, span }] => (text.as_str(), *span, AFTER),
@@ -201,7 +201,7 @@ fn between<'a>(body: &'a str, opens: &str, closes: &str) -> Option<(Vec<&'a str>
     Some((inside, (from, at), closed))
 }
 
-fn hermes(body: &str) -> Option<Raw> {
+pub(super) fn hermes(body: &str) -> Option<Raw> {
     let (inside, span, closed) = between(body, "<tool_call>", "</tool_call>")?;
     if !stands_alone(body, span, AFTER) {
         return None;
@@ -225,7 +225,7 @@ fn hermes(body: &str) -> Option<Raw> {
     Some(Raw::Calls(calls, span))
 }
 
-fn xml(body: &str) -> Option<Raw> {
+pub(super) fn xml(body: &str) -> Option<Raw> {
     let raw = functions(body)?;
     match &raw {
         Raw::Calls(_, span) if !stands_alone(body, *span, AFTER) => None,
@@ -265,7 +265,7 @@ fn parameters(text: &str) -> Map<String, Value> {
 }
 
 /// Special tokens: Mistral's, Llama's, DeepSeek's.
-fn markers(body: &str) -> Option<Raw> {
+pub(super) fn markers(body: &str) -> Option<Raw> {
     let simple = ["[TOOL_CALLS]", "<|python_tag|>"].iter().find_map(|mark| Some((*mark, body.find(mark)?)));
     if let Some((mark, from)) = simple {
         let text = body[from + mark.len()..].trim().trim_end_matches("<|eom_id|>").trim_end_matches("</s>");
@@ -302,9 +302,7 @@ fn markers(body: &str) -> Option<Raw> {
 
 /// One shell block and not a word around it.
 fn shell(kit: &Kit, body: &str) -> Option<Raw> {
-    let labels = ["bash", "sh", "shell"].map(str::to_owned).to_vec();
-    let dialect = crate::harness::manifest::Dialect { labels, ..Default::default() };
-    let blocks = fenced::blocks(body, &dialect);
+    let blocks = fenced::blocks(body, &shells());
     let [Block { text, span }] = &blocks[..] else { return None };
     let action = Action::Shell {
         command: text.clone(),
@@ -316,6 +314,11 @@ fn shell(kit: &Kit, body: &str) -> Option<Raw> {
     };
     let (name, args) = bind::unbind(kit, &action)?;
     (body.trim() == body[span.0..span.1].trim()).then(|| Raw::Calls(vec![(name, Value::Object(args))], *span))
+}
+
+/// What makes a block one for the shell.
+pub(super) fn shells() -> Dialect {
+    Dialect { labels: ["bash", "sh", "shell"].map(str::to_owned).to_vec(), ..Dialect::default() }
 }
 
 /// The first call of an offered tool in the text. What begins like one and is none, or the tags of
