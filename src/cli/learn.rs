@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::choice::Named;
 use super::error::CliError;
 use super::runtime;
-use super::setup::Base;
+use super::setup::{Base, is_free};
 use crate::model::{Class, Clue, Clues, Model, Probed, Usage};
 use crate::probe::{self, Outcome, memory};
 use crate::wire::client::HttpClient;
@@ -51,7 +51,7 @@ impl Base {
     pub(super) fn learn(&mut self, ask: Ask, limit: Option<u64>) -> Result<Learnt, CliError> {
         // What is wrong with the choice, or with a key, is said where it is used.
         let Ok((model, Some(provider))) = self.model() else { return Ok(Learnt::default()) };
-        if !model.local {
+        if !is_here(&provider) {
             return Ok(Learnt::default());
         }
         let runtime = runtime()?;
@@ -142,7 +142,7 @@ impl Base {
 
     /// A window for a model of Ollama's of which none is known, and what to say of it.
     pub(super) fn assume_window(&self, model: &mut Model) -> Option<String> {
-        if model.window.is_some() || !self.cuts(model) {
+        if model.window.is_some() || self.found.is_none() || !self.cuts(model) {
             return None;
         }
         model.window = Some(OLLAMA_WINDOW);
@@ -159,6 +159,11 @@ impl Base {
         let found = self.found.as_ref().and_then(|found| found.kind);
         model.local && found.or(Kind::of(&model.provider)) == Some(Kind::Ollama)
     }
+}
+
+/// Whether the model itself is on this machine.
+pub(super) fn is_here(provider: &Provider) -> bool {
+    provider.local && (Kind::of(&provider.id).is_some() || is_free(provider))
 }
 
 /// What the model's server tells of it. None: nothing answers there, or it is not known how to ask.

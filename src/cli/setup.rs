@@ -18,6 +18,7 @@ use crate::model::{Model, Probed, SessionId};
 use crate::sandbox::{EnvWish, Mode, Net, Policy, PolicyError, Scratch, Wish};
 use crate::store::{Session, Sessions};
 use crate::wire::local::Found;
+use crate::wire::provider::Provider;
 
 /// What every command needs: the environment, the folders, the merged configuration.
 pub(super) struct Base {
@@ -236,11 +237,7 @@ impl Base {
             return Err(no_price(&chosen.model));
         }
         // What runs here costs nothing, unless it wants a key: that passes on to who knows whom.
-        let free = chosen.model.local
-            && chosen
-                .provider
-                .as_ref()
-                .is_none_or(|provider| provider.env_key.is_none() && provider.auth.is_none());
+        let free = chosen.model.local && chosen.provider.as_ref().is_none_or(is_free);
         chosen.model.prices = chosen.model.prices.or(free.then(Default::default));
         let (client, holds) = (chosen.client()?, chosen.holds());
         let (policy, notices, scratch) = self.policy(flags)?;
@@ -276,6 +273,11 @@ impl Base {
         };
         Ok(Ready { setup, warnings, _scratch: scratch })
     }
+}
+
+/// What wants a key passes on to who knows whom.
+pub(super) fn is_free(provider: &Provider) -> bool {
+    provider.env_key.is_none() && provider.auth.is_none()
 }
 
 fn last(sessions: &Sessions, cwd: &Path) -> Result<SessionId, CliError> {

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::args::SessionFlags;
 use super::error::CliError;
-use super::learn::{Ask, Learnt};
+use super::learn::{Ask, Learnt, is_here};
 use super::setup::{self, Base};
 use crate::model::Model;
 use crate::sandbox::{Mode, Tier};
@@ -165,7 +165,7 @@ fn served(
     {
         checks.push(Check::note("window", tight));
     }
-    if model.local {
+    if is_here(&provider) {
         checks.extend(call::probed(&model, learnt, base.probed.as_ref(), base.found.as_ref()));
     } else if call && reached {
         checks.push(call::try_out(&model, provider));

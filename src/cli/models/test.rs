@@ -7,7 +7,7 @@ use serde_json::json;
 use super::super::args::SessionFlags;
 use super::super::doctor::call::remedy;
 use super::super::error::CliError;
-use super::super::learn::{Ask, Learnt};
+use super::super::learn::{Ask, Learnt, is_here};
 use super::super::setup::{self, Base};
 use crate::model::{Calls, Clue, Model};
 use crate::probe;
@@ -16,9 +16,9 @@ pub(super) fn run(model: Option<&String>, flags: &SessionFlags, as_json: bool) -
     let flags = SessionFlags { model: model.or(flags.model.as_ref()).cloned(), ..flags.clone() };
     let mut base = setup::base(&flags)?;
     base.use_local(&flags)?;
-    let (hosted, _) = base.model()?;
-    if !hosted.local {
-        return Err(CliError::usage(format!("{} is not served on this machine", hosted.name))
+    let (model, provider) = base.model()?;
+    if !provider.as_ref().is_some_and(is_here) {
+        return Err(CliError::usage(format!("{} is not served on this machine", model.name))
             .hint("tack doctor --call asks a hosted model once"));
     }
     let learnt = base.learn(Ask::Anew, flags.timeout)?;
