@@ -9,13 +9,16 @@ use serde_json::json;
 use super::guard::{self, Advice};
 use super::{Agent, End, Event};
 use crate::harness::{Rules, Saying, Submitted};
-use crate::model::{Action, Body, NoteKind, Outcome, Part, Reply, ToolCall, ToolResult};
+use crate::model::{Action, Body, CallId, NoteKind, Outcome, Part, Reply, ToolCall, ToolResult};
 use crate::sandbox::{Mode, Tier};
 use crate::store::unanswered;
 use crate::tools::ToolCx;
 
 /// How long a tool may take to wind up after the stopper was pulled.
 const WIND_UP: Duration = Duration::from_secs(3);
+
+/// Characters of an earlier result that are told again.
+const LINE: usize = 200;
 
 impl Agent {
     /// Runs them all. Some: the turn is over.
@@ -64,7 +67,7 @@ impl Agent {
         // Work that was not taken may be handed in again, in the same words too.
         let may_repeat = call.action.only_reads() || matches!(call.action, Action::Submit { .. });
         if rules.refuse_repeats && !may_repeat && self.guard.knows(call) {
-            let text = self.harness.say(&Saying::RepeatRefused);
+            let text = self.harness.say(&Saying::RepeatRefused { first: &self.first_line(call) });
             return Outcome { data: json!({ guard::REFUSED: true }), ..Outcome::refused(text) };
         }
         let cx = ToolCx {
@@ -89,6 +92,27 @@ impl Agent {
             outcome = self.toolbox.run(&call.action, &cx) => outcome,
             () = hang => Outcome::interrupted(String::new()),
         }
+    }
+
+    /// The first line of what the last call with the same words came to, as far as it ran.
+    fn first_line(&self, call: &ToolCall) -> String {
+        let same = |part: &Part| match part {
+            Part::Call(c) if c.id != call.id && c.name == call.name && c.args == call.args => Some(c.id.clone()),
+            _ => None,
+        };
+        let replies = self.items.iter().filter_map(|item| match &item.body {
+            Body::Assistant(reply) => Some(reply),
+            _ => None,
+        });
+        let earlier: Vec<CallId> = replies.flat_map(|reply| reply.parts.iter().filter_map(same)).collect();
+        let result = self.items.iter().rev().find_map(|item| match &item.body {
+            Body::Result(result) if earlier.contains(&result.call) && result.outcome.data[guard::REFUSED] != true => {
+                Some(&result.outcome.text)
+            }
+            _ => None,
+        });
+        let line = result.and_then(|text| text.lines().find(|line| !line.trim().is_empty()));
+        line.unwrap_or_default().chars().take(LINE).collect()
     }
 
     /// Stores what came of a call and heeds it.

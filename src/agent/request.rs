@@ -1,7 +1,7 @@
 //! One model request: prompt out, reply in, and what to do when there is none.
 
 use super::{Agent, End, Event};
-use crate::model::{Action, Body, CallId, Mark, Origin, Part, Reply, Stop, ToolCall, Usage};
+use crate::model::{Action, Body, CallId, Calls, Mark, Origin, Part, Probed, Reply, Stop, ToolCall, Usage};
 use crate::wire::prompt::Piece;
 use crate::wire::{Answer, AnswerPart, Failure, Progress};
 
@@ -51,6 +51,10 @@ impl Agent {
                     }
                     return Ok(Err(self.fail(message).await));
                 }
+                Failure::NoTools(message) if self.goes_without_tools().await? => {
+                    let said = format!("{message}; the calls of {} are text from now on", self.model.name);
+                    self.out.send(Event::Warning(said)).await;
+                }
                 Failure::NoTools(message) => {
                     let other = "; a harness whose calls are text needs no tools: --harness swe-agent";
                     return Ok(Err(self.fail(format!("{message}{other}")).await));
@@ -62,6 +66,22 @@ impl Agent {
                 | Failure::Limited { message, .. } => return Ok(Err(self.fail(message).await)),
             }
         }
+    }
+
+    /// Takes the model for one whose server takes no tools, if that is news and the harness then offers
+    /// none.
+    async fn goes_without_tools(&mut self) -> anyhow::Result<bool> {
+        let before = self.model.probed.clone();
+        if before.as_ref().is_some_and(|probed| probed.calls == Calls::None) {
+            return Ok(false);
+        }
+        let probed = before.clone().unwrap_or_default();
+        self.model.probed = Some(Probed { calls: Calls::None, ..probed });
+        let bare = self.harness.prompt(&self.view()).await?.tools.is_empty();
+        if !bare {
+            self.model.probed = before;
+        }
+        Ok(bare)
     }
 
     /// Sends one request and passes on what is heard meanwhile. Also gives the text heard, and

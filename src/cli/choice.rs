@@ -165,7 +165,7 @@ impl Base {
 
     /// The harness asked for, or the one that suits the model.
     pub(super) fn harness(&self, model: &Model) -> Result<Arc<dyn Harness>, CliError> {
-        self.library.get(&self.harness_id(model)).map_err(|error| CliError::usage(error.to_string()))
+        self.library.fit(&self.harness_id(model), model).map_err(|error| CliError::usage(error.to_string()))
     }
 
     fn harness_id(&self, model: &Model) -> String {
@@ -216,19 +216,23 @@ impl Base {
         model: &mut Model,
         harness: Arc<dyn Harness>,
     ) -> (Arc<dyn Harness>, Option<String>) {
-        let Some((window, surface)) = self.tight(model, harness.id()) else { return (harness, None) };
         let id = harness.id();
+        let Some(window) = model.window.filter(|_| model.local) else { return (harness, None) };
+        let surface = self.surface(model, id);
+        if window >= ROOM * surface {
+            return (harness, None);
+        }
         let tight =
             format!("the window of {} has {window} tokens, and harness {id} takes about {surface} of them", model.name);
         let larger = "start the server with a larger one";
-        let other = (id != LOCAL).then(|| self.library.get(LOCAL).ok()).flatten();
-        match (self.named(model), other) {
+        let local = self.library.fit(LOCAL, model).ok().filter(|_| self.surface(model, LOCAL) < surface);
+        match (self.named(model), local) {
             (Named::Here(_) | Named::Usual(_), Some(_)) => {
                 (harness, Some(format!("{tight}; {larger}, or take a smaller harness: --harness {LOCAL}")))
             }
             (Named::Here(_) | Named::Usual(_), None) => (harness, Some(format!("{tight}; {larger}"))),
             (Named::Nobody, Some(local)) => {
-                if self.tight(model, LOCAL).is_some() {
+                if window < ROOM * self.surface(model, LOCAL) {
                     model.class = Class::S;
                 }
                 (local, Some(format!("{tight}: harness {LOCAL} is used; {larger}")))
@@ -241,11 +245,9 @@ impl Base {
         }
     }
 
-    /// Window and surface in tokens, where a local model's window is too small for this harness.
-    fn tight(&self, model: &Model, harness: &str) -> Option<(u64, u64)> {
-        let window = model.window.filter(|_| model.local)?;
-        let surface = self.library.sample(harness, model).ok()?.listing.tokens as u64;
-        (window < ROOM * surface).then_some((window, surface))
+    /// What a harness takes of the model's window, in tokens; nothing where it does not load.
+    fn surface(&self, model: &Model, harness: &str) -> u64 {
+        self.library.sample(harness, model).map_or(0, |sample| sample.listing.tokens as u64)
     }
 }
 

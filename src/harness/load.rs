@@ -86,9 +86,19 @@ impl Library {
         Ok(Arc::new(self.load(id)?))
     }
 
+    /// The same, ready for this model: also what only its class and its probe see is known to be sound.
+    pub fn fit(&self, id: &str, model: &Model) -> Result<Arc<dyn Harness>, LoadError> {
+        Ok(Arc::new(self.load(id)?.ready(model)?))
+    }
+
+    /// Reads all there is of a harness: every class's table, with every result of a probe.
+    pub fn check(&self, id: &str) -> Result<(), LoadError> {
+        self.load(id)?.check()
+    }
+
     /// The request that this harness makes of a sample session, and what the list says of it.
     pub fn sample(&self, id: &str, model: &Model) -> Result<Sample, LoadError> {
-        let harness = self.load(id)?;
+        let harness = self.load(id)?.ready(model)?;
         let from = self.files.ids().remove(id).flatten();
         sample::of(&harness, model, from)
     }
@@ -128,7 +138,7 @@ impl Library {
             let near = near.into_iter().take(3).map(|(_, known)| known).collect();
             return Err(LoadError::Unknown { id: id.to_owned(), near });
         }
-        Loaded::new(&self.files, &Chain::read(&self.files, id)?)
+        Loaded::new(self.files.clone(), Chain::read(&self.files, id)?)
     }
 
     /// The harness's own manifest, without what it extends. None when it is broken: `auto` goes on.

@@ -146,8 +146,6 @@ pub struct Rules {
     pub check_limit: u64,
     /// Tokens at which the session is summed up, also where the window is larger.
     pub compact_at: Option<u64>,
-    /// Work that is handed in before any other call of the turn is refused, once.
-    pub refuse_early: bool,
     /// The scene has to hold facts about the project.
     pub facts: bool,
 }

@@ -13,8 +13,9 @@ pub enum Saying<'a> {
     NotExecuted,
     /// The same call gave the same result this many times in a row.
     Repeat { times: u32 },
-    /// The same call again, and nothing has changed: it was not run.
-    RepeatRefused,
+    /// The same call again, and nothing has changed: it was not run. `first` is the first line of what it
+    /// came to.
+    RepeatRefused { first: &'a str },
     /// The turn ends, because the model repeats itself.
     RepeatStop { times: u32 },
     /// So many more requests may be made in this turn.
@@ -49,7 +50,7 @@ impl Saying<'_> {
             Self::Interrupted => "interrupted",
             Self::NotExecuted => "not_executed",
             Self::Repeat { .. } => "repeat",
-            Self::RepeatRefused => "repeat_refused",
+            Self::RepeatRefused { .. } => "repeat_refused",
             Self::RepeatStop { .. } => "repeat_stop",
             Self::StepsLeft { .. } => "steps_left",
             Self::Compact => "compact",
@@ -65,6 +66,7 @@ impl Saying<'_> {
     pub(super) fn values(&self, values: Values) -> Values {
         match self {
             Self::Repeat { times } | Self::RepeatStop { times } => values.with("times", times),
+            Self::RepeatRefused { first } => values.with("text", first),
             Self::StepsLeft { left } => values.with("left", left),
             Self::SummaryBack { summary, request } => {
                 values.with("summary", summary).with("request", request)
@@ -77,7 +79,6 @@ impl Saying<'_> {
             Self::Interrupted => values.with("text", ""),
             Self::CutOff
             | Self::NotExecuted
-            | Self::RepeatRefused
             | Self::Compact
             | Self::ImageLeftOut
             | Self::Unattended => values,

@@ -13,6 +13,7 @@ use crate::harness::manifest::{Dialect, Salvage};
 use crate::model::Action;
 
 use super::fenced::{self, Block};
+use super::file;
 
 pub(super) enum Salvaged {
     /// Name, arguments as JSON text, place in the text.
@@ -38,7 +39,8 @@ pub(super) enum Raw {
     Unreadable,
 }
 
-pub(super) fn find(kit: &Kit, text: &str) -> Salvaged {
+/// `knows` tells a path that the session has spoken of.
+pub(super) fn find(kit: &Kit, text: &str, knows: &dyn Fn(&str) -> bool) -> Salvaged {
     let start = super::after_thinking(text);
     let body = &text[start..];
     for form in &kit.manifest.dialect.salvage {
@@ -49,7 +51,14 @@ pub(super) fn find(kit: &Kit, text: &str) -> Salvaged {
             Salvage::Markers => markers(body),
             Salvage::Shell => shell(kit, body),
             Salvage::Within => within(kit, body),
-            Salvage::File => None,
+            Salvage::File => match file::files(body, knows) {
+                file::Found::Files(files) => match written(kit, files, start) {
+                    Some(found) => return found,
+                    None => None,
+                },
+                file::Found::CutOff => Some(Raw::CutOff),
+                file::Found::Nothing => None,
+            },
         };
         match raw {
             Some(Raw::Calls(calls, (from, to))) => return valid(kit, &calls, (start + from, start + to)),
@@ -59,6 +68,16 @@ pub(super) fn find(kit: &Kit, text: &str) -> Salvaged {
         }
     }
     Salvaged::Nothing
+}
+
+/// Files as calls of the tool that rewrites; `start` is where the text that they were found in begins.
+fn written(kit: &Kit, files: Vec<file::File>, start: usize) -> Option<Salvaged> {
+    let call = |file: file::File| {
+        let (name, args) = bind::unbind(kit, &Action::Rewrite { path: file.path, text: file.text })?;
+        let span = (start + file.span.0, start + file.span.1);
+        Some((name, Value::Object(args).to_string(), span))
+    };
+    Some(Salvaged::Calls(files.into_iter().map(call).collect::<Option<_>>()?))
 }
 
 /// All of the calls, or the reason why the first bad one is bad.
@@ -87,7 +106,7 @@ fn valid(kit: &Kit, calls: &[(String, Value)], span: (usize, usize)) -> Salvaged
 }
 
 fn is_blank(kit: &Kit, name: &str, args: &str) -> bool {
-    let form = bind::resolve(kit, name).map(|(name, tool)| bind::example(name, tool));
+    let form = bind::resolve(kit, name).map(|(name, tool)| bind::blank_form(name, tool));
     let form = form.and_then(|form| serde_json::from_str::<Value>(&form).ok());
     let args = mend::object(args).unwrap_or_default();
     !args.is_empty() && form.is_some_and(|form| form["arguments"] == Value::Object(args))
@@ -100,7 +119,7 @@ fn stands_alone(body: &str, (from, to): (usize, usize), after: usize) -> bool {
 }
 
 /// Whether what stands before a call says that it is not meant to be run.
-fn only_shows(before: &str) -> bool {
+pub(super) fn only_shows(before: &str) -> bool {
     let talk = before.to_ascii_lowercase();
     ["example", "for instance", "would look", "e.g."].iter().any(|word| talk.contains(word))
 }
@@ -131,7 +150,7 @@ fn as_calls(value: &Value) -> Option<Vec<(String, Value)>> {
 }
 
 /// Whether a text that is no whole JSON begins like a call.
-fn begins_like_a_call(text: &str) -> bool {
+pub(super) fn begins_like_a_call(text: &str) -> bool {
     let plain: String = text.chars().filter(|c| !c.is_whitespace()).take(24).collect();
     ["{\"name\":", "[{\"name\":", "{\"function\":", "{\"tool", "{\"arguments\":"]
         .iter()
