@@ -97,7 +97,9 @@ impl Agent {
     /// The first line of what the last call with the same words came to, as far as it ran.
     fn first_line(&self, call: &ToolCall) -> String {
         let same = |part: &Part| match part {
-            Part::Call(c) if c.id != call.id && c.name == call.name && c.args == call.args => Some(c.id.clone()),
+            Part::Call(c) if c.id != call.id && c.name == call.name && c.args == call.args => {
+                Some(c.id.clone())
+            }
             _ => None,
         };
         let replies = self.items.iter().filter_map(|item| match &item.body {
@@ -106,7 +108,9 @@ impl Agent {
         });
         let earlier: Vec<CallId> = replies.flat_map(|reply| reply.parts.iter().filter_map(same)).collect();
         let result = self.items.iter().rev().find_map(|item| match &item.body {
-            Body::Result(result) if earlier.contains(&result.call) && result.outcome.data[guard::REFUSED] != true => {
+            Body::Result(result)
+                if earlier.contains(&result.call) && result.outcome.data[guard::REFUSED] != true =>
+            {
                 Some(&result.outcome.text)
             }
             _ => None,

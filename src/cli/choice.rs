@@ -222,8 +222,10 @@ impl Base {
         if window >= ROOM * surface {
             return (harness, None);
         }
-        let tight =
-            format!("the window of {} has {window} tokens, and harness {id} takes about {surface} of them", model.name);
+        let tight = format!(
+            "the window of {} has {window} tokens, and harness {id} takes about {surface} of them",
+            model.name
+        );
         let larger = "start the server with a larger one";
         let local = self.library.fit(LOCAL, model).ok().filter(|_| self.surface(model, LOCAL) < surface);
         match (self.named(model), local) {

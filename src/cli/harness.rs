@@ -92,7 +92,7 @@ fn whose(base: &Base, named: bool, class: Option<Class>) -> Result<Whose, CliErr
     let (mut model, clue) = match base.chosen() {
         Ok((model, Some(provider))) => {
             let (_, clue) = base.class_of_chosen(&provider, &model.name);
-            let by = format!("as {} is by {}", model.name, clue.words());
+            let by = format!("as {} is {}", model.name, clue.words());
             (model, by)
         }
         Err(error) if named => return Err(error),

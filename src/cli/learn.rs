@@ -56,13 +56,13 @@ impl Base {
         }
         let runtime = runtime()?;
         let limit = limit.map_or(Duration::MAX, Duration::from_secs);
-        let learnt = runtime.block_on(async {
-            tokio::time::timeout(limit, self.look_and_ask(ask, &model, &provider)).await
-        });
+        let learnt = runtime
+            .block_on(async { tokio::time::timeout(limit, self.look_and_ask(ask, &model, &provider)).await });
         // A name that is still being looked up is not waited for.
         runtime.shutdown_background();
         learnt.map_err(|_| {
-            CliError::failed(format!("{} was not ready within the time limit (--timeout)", model.name)).code(3)
+            CliError::failed(format!("{} was not ready within the time limit (--timeout)", model.name))
+                .code(3)
         })
     }
 
@@ -75,7 +75,8 @@ impl Base {
         }
         let Some(found) = self.found.clone() else { return learnt };
         learnt.looked = true;
-        let memory = self.dirs.cache.as_ref().map(|cache| memory::Memory::new(cache, &provider.base_url, &model.name));
+        let memory =
+            self.dirs.cache.as_ref().map(|cache| memory::Memory::new(cache, &provider.base_url, &model.name));
         let mut record = memory.as_ref().map(memory::Memory::read).unwrap_or_default();
         let before = record.clone();
         let mark = memory::mark(&found.mark, provider.wire);
@@ -180,7 +181,8 @@ async fn look(model: &Model, provider: &Provider, ask: Ask) -> Option<Found> {
             Saw::Nothing => return None,
         };
         // The run itself would wait too; only who has to know more first does so here.
-        let waits = server.state == State::Loading && ask != Ask::Never && tokio::time::Instant::now() < until;
+        let waits =
+            server.state == State::Loading && ask != Ask::Never && tokio::time::Instant::now() < until;
         if !waits {
             let same = |name: &str| name == model.name || name == format!("{}:latest", model.name);
             let found = server.models.into_iter().find(|found| same(&found.name));

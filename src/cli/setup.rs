@@ -77,7 +77,8 @@ pub(super) fn base(flags: &SessionFlags) -> Result<Base, CliError> {
         folders.push(project.join(".tack/harnesses"));
     }
     let library = Library::new(folders);
-    let mut base = Base { env, dirs, cwd, config: loaded.config, warnings, library, found: None, probed: None };
+    let mut base =
+        Base { env, dirs, cwd, config: loaded.config, warnings, library, found: None, probed: None };
     base.heed_ollama_host();
     Ok(base)
 }

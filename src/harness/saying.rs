@@ -77,11 +77,9 @@ impl Saying<'_> {
             Self::Form { schema } => values.with("schema", schema),
             Self::Unfit { why, schema } => values.with("why", why).with("schema", schema),
             Self::Interrupted => values.with("text", ""),
-            Self::CutOff
-            | Self::NotExecuted
-            | Self::Compact
-            | Self::ImageLeftOut
-            | Self::Unattended => values,
+            Self::CutOff | Self::NotExecuted | Self::Compact | Self::ImageLeftOut | Self::Unattended => {
+                values
+            }
         }
     }
 }

@@ -71,14 +71,14 @@ impl Class {
 }
 
 impl Clue {
-    /// For people, behind "by".
+    /// For people, behind the class.
     pub fn words(self) -> &'static str {
         match self {
-            Self::Set => "the configuration",
-            Self::Catalog => "what tack knows of it",
-            Self::Server => "the size its server tells",
-            Self::Name => "the size in its name",
-            Self::Nothing => "no size that is known",
+            Self::Set => "by the configuration",
+            Self::Catalog => "by what tack knows of it",
+            Self::Server => "by the size its server tells",
+            Self::Name => "by the size in its name",
+            Self::Nothing => "as no size is known",
         }
     }
 
@@ -130,7 +130,8 @@ fn words(name: &str) -> impl Iterator<Item = &str> {
     let mut start = 0;
     let mut ends: Vec<(usize, usize)> = Vec::new();
     for (at, c) in name.char_indices().chain([(name.len(), ' ')]) {
-        let inside = c.is_ascii_alphanumeric() || (c == '.' && digit(at.checked_sub(1)) && digit(Some(at + 1)));
+        let inside =
+            c.is_ascii_alphanumeric() || (c == '.' && digit(at.checked_sub(1)) && digit(Some(at + 1)));
         if !inside {
             ends.push((start, at));
             start = at + c.len_utf8();
@@ -204,7 +205,8 @@ mod tests {
 
     #[test]
     fn without_a_size_it_is_what_most_are() {
-        for name in ["deepseek-chat", "my-finetune", "b", "x", "gpt-5.1", "q4_k_m", "a3b", "e-b", "v2b", "ünb", ""]
+        for name in
+            ["deepseek-chat", "my-finetune", "b", "x", "gpt-5.1", "q4_k_m", "a3b", "e-b", "v2b", "ünb", ""]
         {
             let clues = Clues { name, ..Clues::default() };
             assert_eq!(clues.read(), (Class::M, Clue::Nothing), "{name}");
@@ -222,9 +224,12 @@ mod tests {
         assert_eq!(clues.read(), (Class::L, Clue::Catalog));
         let clues = Clues { set: Some(Class::F), ..clues };
         assert_eq!(clues.read(), (Class::F, Clue::Set));
-        for (parameters, want) in
-            [(3_880_099_328, Class::M), (3_821_079_552, Class::S), (14_770_033_664, Class::M), (20_914_757_184, Class::L)]
-        {
+        for (parameters, want) in [
+            (3_880_099_328, Class::M),
+            (3_821_079_552, Class::S),
+            (14_770_033_664, Class::M),
+            (20_914_757_184, Class::L),
+        ] {
             let clues = Clues { parameters: Some(parameters), ..Clues::default() };
             assert_eq!(clues.read().0, want, "{parameters}");
         }

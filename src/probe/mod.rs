@@ -117,7 +117,9 @@ pub async fn call(client: &dyn Client, model: &Model, say: Say<'_>) -> Result<Tr
     let spec = ToolSpec { name: tool.name, about: tool.about, schema: tool.schema, strict: None, free: None };
     let prompt = Prompt { tools: vec![spec], ..prompt(&task, CALL_TOKENS) };
     match hear_out(client, model, &prompt, say).await {
-        Ok(answer) => Ok(Tried { came: judge(&answer, &name), thinking: field(&answer), usage: answer.usage }),
+        Ok(answer) => {
+            Ok(Tried { came: judge(&answer, &name), thinking: field(&answer), usage: answer.usage })
+        }
         Err(Failure::NoTools(words)) => {
             Ok(Tried { came: Came::Refused(words), thinking: None, usage: Usage::default() })
         }
@@ -147,7 +149,12 @@ fn prompt(task: &str, most: u32) -> Prompt {
 
 /// The answer, or what there is of one that finds no end. Without reasoning where that can be had: it
 /// would take all of the few tokens.
-async fn hear_out(client: &dyn Client, model: &Model, prompt: &Prompt, say: Say<'_>) -> Result<Answer, Failure> {
+async fn hear_out(
+    client: &dyn Client,
+    model: &Model,
+    prompt: &Prompt,
+    say: Say<'_>,
+) -> Result<Answer, Failure> {
     let model = Model { effort: Some("none".to_owned()), ..model.clone() };
     let (cancel, begun) = (CancellationToken::new(), Notify::new());
     let (mut heard, mut thought) = (String::new(), 0);

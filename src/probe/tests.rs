@@ -62,7 +62,8 @@ fn calls(name: &str, args: &str) -> Reply {
 }
 
 fn thinks(then: &[AnswerPart]) -> Reply {
-    let thinking = AnswerPart::Thinking { text: "hm".to_owned(), field: Some("reasoning".to_owned()), seal: None };
+    let thinking =
+        AnswerPart::Thinking { text: "hm".to_owned(), field: Some("reasoning".to_owned()), seal: None };
     says([&[thinking], then].concat(), Stop::Length)
 }
 
@@ -119,7 +120,10 @@ async fn whatever_comes_back_is_an_outcome() {
         ("not known", vec![thinks(&[])]),
         ("gone", vec![fails(broken())]),
         ("none", vec![Reply::Endless("la "), Reply::Endless("la ")]),
-        ("text (json)", vec![Reply::Endless("{\"name\": \"bash\", \"arguments\": {}}\n"), Reply::Endless("{")]),
+        (
+            "text (json)",
+            vec![Reply::Endless("{\"name\": \"bash\", \"arguments\": {}}\n"), Reply::Endless("{")],
+        ),
         ("none", vec![Reply::Stalls("Well"), Reply::Stalls("{")]),
     ];
     for (want, replies) in table {

@@ -35,6 +35,7 @@ mod models;
 mod native;
 mod newcomer;
 #[cfg(target_os = "linux")]
+mod probe;
 mod sandbox;
 #[cfg(target_os = "linux")]
 mod sandbox_process;

@@ -31,10 +31,11 @@ pub(super) fn try_out(model: &Model, provider: Provider) -> Check {
         Came::Garbled => {
             Check::note("call", format!("a call came back that cannot be read ({spent})")).hint(OTHER_MODEL)
         }
-        Came::Words => {
-            Check::note("call", format!("the model answered in words, without a call ({spent})")).hint(OTHER_MODEL)
+        Came::Words => Check::note("call", format!("the model answered in words, without a call ({spent})"))
+            .hint(OTHER_MODEL),
+        Came::Thoughts => {
+            Check::note("call", format!("the model was still thinking when it was cut ({spent})"))
         }
-        Came::Thoughts => Check::note("call", format!("the model was still thinking when it was cut ({spent})")),
         Came::Refused(words) => Check::note("call", words).hint(OTHER_MODEL),
     }
 }

@@ -123,7 +123,7 @@ fn served(
     checks: &mut Vec<Check>,
 ) {
     let clue = provider.as_ref().map(|provider| base.class_of_chosen(provider, &model.name).1);
-    let class = clue.map(|clue| format!(", class {} by {}", model.class.letter(), clue.words()));
+    let class = clue.map(|clue| format!(", class {} {}", model.class.letter(), clue.words()));
     let class = class.unwrap_or_default();
     checks.push(Check::ok("model", format!("{} at {}{class}", model.name, model.provider)));
     match base.harness(&model) {

@@ -16,7 +16,7 @@ pub(super) fn run(model: Option<&String>, flags: &SessionFlags, as_json: bool) -
     let flags = SessionFlags { model: model.or(flags.model.as_ref()).cloned(), ..flags.clone() };
     let mut base = setup::base(&flags)?;
     base.use_local(&flags)?;
-    let (model, provider) = base.model()?;
+    let (model, provider) = base.chosen()?;
     if !provider.as_ref().is_some_and(is_here) {
         return Err(CliError::usage(format!("{} is not served on this machine", model.name))
             .hint("tack doctor --call asks a hosted model once"));
@@ -42,7 +42,11 @@ pub(super) fn run(model: Option<&String>, flags: &SessionFlags, as_json: bool) -
     let model = Model { class, ..model };
     let told = Told { base: &base, model: &model, clue, assumed, harness: harness.id(), learnt: &learnt };
     let mut out = std::io::stdout().lock();
-    if as_json { writeln!(out, "{}", told.json())? } else { write!(out, "{}", told.text())? }
+    if as_json {
+        writeln!(out, "{}", told.json())?
+    } else {
+        write!(out, "{}", told.text())?
+    }
     Ok(0)
 }
 
@@ -59,7 +63,7 @@ struct Told<'a> {
 impl Told<'_> {
     fn text(&self) -> String {
         let model = self.model;
-        let clue = self.clue.map_or("no size that is known", Clue::words);
+        let clue = self.clue.map_or("", Clue::words);
         let window = match (model.window, self.assumed) {
             (Some(window), true) => format!("{window} tokens, assumed"),
             (Some(window), false) => format!("{window} tokens"),
@@ -67,7 +71,7 @@ impl Told<'_> {
         };
         let mut rows = vec![
             ("model", format!("{} at {}", model.name, model.provider)),
-            ("class", format!("{}, by {clue}", model.class.letter())),
+            ("class", format!("{}, {clue}", model.class.letter())),
             ("window", window),
             ("calls", probe::words(model.probed.as_ref())),
         ];

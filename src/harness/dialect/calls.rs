@@ -141,6 +141,8 @@ fn spoken_of(view: &View<'_>, path: &str) -> bool {
             && view.items.iter().any(|item| match &item.body {
                 Body::User(said) => said.text.contains(path),
                 Body::Result(result) => result.shown.iter().any(shows),
-                Body::Assistant(_) | Body::Note(_) | Body::Scene(_) | Body::Summary(_) | Body::Mark(_) => false,
+                Body::Assistant(_) | Body::Note(_) | Body::Scene(_) | Body::Summary(_) | Body::Mark(_) => {
+                    false
+                }
             })
 }

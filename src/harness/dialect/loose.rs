@@ -49,7 +49,10 @@ mod tests {
             ("```json\n{\"name\": \"bash\", \"arguments\": {\"command\": \"ls\"}}\n```", Some("json")),
             ("Sure:\n{\"name\": \"Bash\", \"parameters\": {\"command\": \"ls\"}}", Some("json")),
             ("<think>hm</think>{\"name\": \"bash\", \"arguments\": \"{}\"}", Some("json")),
-            ("<tool_call>\n{\"name\": \"bash\", \"arguments\": {\"command\": \"ls\"}}\n</tool_call>", Some("hermes")),
+            (
+                "<tool_call>\n{\"name\": \"bash\", \"arguments\": {\"command\": \"ls\"}}\n</tool_call>",
+                Some("hermes"),
+            ),
             ("<function=bash>\n<parameter=command>\nls\n</parameter>\n</function>", Some("xml")),
             ("[TOOL_CALLS][{\"name\": \"bash\", \"arguments\": {\"command\": \"ls\"}}]", Some("markers")),
             ("```bash\nls\n```", Some("shell")),

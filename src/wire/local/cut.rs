@@ -68,9 +68,10 @@ fn was_cut(last: Option<(u64, u64)>, sent: u64, read: u64) -> bool {
 fn size(prompt: &Prompt) -> u64 {
     let system = prompt.system.iter().map(|block| block.chars().count());
     let messages = prompt.messages.iter().flat_map(|message| &message.pieces).map(characters);
-    let tools = prompt.tools.iter().map(|tool| {
-        tool.name.len() + tool.about.chars().count() + tool.schema.to_string().chars().count()
-    });
+    let tools = prompt
+        .tools
+        .iter()
+        .map(|tool| tool.name.len() + tool.about.chars().count() + tool.schema.to_string().chars().count());
     (system.chain(messages).chain(tools).sum::<usize>() / 4) as u64
 }
 

@@ -119,8 +119,13 @@ pub fn llamacpp(models: &Value, props: &Value) -> Vec<Found> {
                 vision: props["modalities"]["vision"].as_bool(),
                 tools: props["chat_template_caps"]["supports_tool_calls"].as_bool(),
                 parameters: count(&one["meta"]["n_params"]),
-                mark: json!([props["chat_template"], props["model_path"], props["model_ftype"], one["meta"]["size"]])
-                    .to_string(),
+                mark: json!([
+                    props["chat_template"],
+                    props["model_path"],
+                    props["model_ftype"],
+                    one["meta"]["size"]
+                ])
+                .to_string(),
                 kind: None,
             })
         })
