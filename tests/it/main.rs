@@ -37,8 +37,9 @@ mod login;
 mod models;
 mod native;
 mod newcomer;
-mod run_on;
 #[cfg(target_os = "linux")]
+mod probe;
+mod run_on;
 mod sandbox;
 #[cfg(target_os = "linux")]
 mod sandbox_process;

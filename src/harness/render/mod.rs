@@ -15,7 +15,7 @@ use crate::wire::prompt::{LIMITS, Piece, Prompt, Role, Style, ToolSpec};
 
 use super::View;
 use super::kit::{Kit, WRAP, opening_name};
-use super::manifest::{DialectKind, NoteRole};
+use super::manifest::{DialectKind, NoteRole, Offer};
 use super::template::Values;
 use replay::Replay;
 use thread::Thread;
@@ -34,9 +34,9 @@ pub(super) fn prompt(kit: &Kit, view: &View<'_>) -> anyhow::Result<Prompt> {
         }
     }
     History { kit, view, values }.render(&mut thread)?;
-    let tools = match manifest.dialect.kind {
-        DialectKind::Calls => specs(kit),
-        DialectKind::Fenced => Vec::new(),
+    let tools = match (manifest.dialect.kind, manifest.dialect.offer) {
+        (DialectKind::Calls, Offer::Wire) => specs(kit),
+        (DialectKind::Calls, Offer::Prompt) | (DialectKind::Fenced, _) => Vec::new(),
     };
     Ok(Prompt {
         system: system.into_iter().filter(|block| !block.trim().is_empty()).collect(),
@@ -66,7 +66,7 @@ fn specs(kit: &Kit) -> Vec<ToolSpec> {
         strict: tool.strict,
         free: kit.free(tool),
     };
-    kit.tools.iter().map(spec).collect()
+    kit.tools.iter().filter(|(_, tool)| tool.on_wire()).map(spec).collect()
 }
 
 fn style(kit: &Kit) -> Style {
