@@ -1,5 +1,6 @@
 //! One model request: prompt out, reply in, and what to do when there is none.
 
+use super::answer::Shaped;
 use super::{Agent, End, Event};
 use crate::model::{Action, Body, CallId, Mark, Origin, Part, Reply, Stop, ToolCall, Usage};
 use crate::wire::prompt::Piece;
@@ -31,7 +32,10 @@ impl Agent {
                         .send(Event::Warning(format!("{message}; reasoning is left out of what is sent")))
                         .await;
                 }
-                Failure::NoSchema(message) if shaped => self.drop_schema(&message).await,
+                Failure::NoSchema(message) if shaped == Shaped::Message => self.drop_schema(&message).await,
+                Failure::NoSchema(message) if shaped == Shaped::Call => {
+                    self.drop_call_schema(&message).await;
+                }
                 Failure::TooLong { message, window } => {
                     if let Some(window) = window {
                         self.model.window = Some(window);
@@ -65,8 +69,8 @@ impl Agent {
     }
 
     /// Sends one request and passes on what is heard meanwhile. Also gives the text heard, and
-    /// whether a schema went along.
-    async fn request(&mut self) -> anyhow::Result<(Result<Answer, Failure>, String, bool)> {
+    /// what schema went along.
+    async fn request(&mut self) -> anyhow::Result<(Result<Answer, Failure>, String, Shaped)> {
         let mut prompt = self.harness.prompt(&self.view()).await?;
         prompt.session = Some(self.session.id().to_string());
         let shaped = self.shape(&mut prompt);

@@ -39,9 +39,18 @@ enum Raw {
 }
 
 pub(super) fn find(kit: &Kit, text: &str) -> Salvaged {
+    find_in(kit, text, &kit.manifest.dialect.salvage)
+}
+
+/// A reply that is a call in JSON, whether or not the dialect reads those.
+pub(super) fn json(kit: &Kit, text: &str) -> Salvaged {
+    find_in(kit, text, &[Salvage::Json])
+}
+
+fn find_in(kit: &Kit, text: &str, forms: &[Salvage]) -> Salvaged {
     let start = super::after_thinking(text);
     let body = &text[start..];
-    for form in &kit.manifest.dialect.salvage {
+    for form in forms {
         let raw = match form {
             Salvage::Json => json_form(body),
             Salvage::Hermes => hermes(body),
