@@ -99,7 +99,7 @@ impl Agent {
         }
         if fills_at_once(&self.items, self.turn) {
             return vain(format!(
-                "{why}; it filled up again right after each summary: the window is too small for this task"
+                "{why}; it filled up again right after each summary: there is too little room for this task"
             ));
         }
         self.out.send(Event::Waiting(format!("{why}; summarising the conversation"))).await;

@@ -58,7 +58,11 @@ impl Masks {
     }
 
     /// The results of the reply at `at`, lines in place of those that are masked.
-    pub fn over<'a>(&'a self, at: usize, results: Vec<Option<&'a ToolResult>>) -> Vec<Option<&'a ToolResult>> {
+    pub fn over<'a>(
+        &'a self,
+        at: usize,
+        results: Vec<Option<&'a ToolResult>>,
+    ) -> Vec<Option<&'a ToolResult>> {
         let one = |(nth, result): (usize, Option<&'a ToolResult>)| self.lines.get(&(at, nth)).or(result);
         results.into_iter().enumerate().map(one).collect()
     }

@@ -15,10 +15,10 @@ use serde_json::{Map, Value, json};
 use crate::model::{Body, Image, Item, Note, NoteKind, Part, Reply, Said, ToolResult, Watch, WireKind};
 use crate::wire::prompt::{LIMITS, Piece, Prompt, Role, Style, ToolSpec};
 
-use super::{Masked, View};
 use super::kit::{Kit, WRAP, opening_name};
 use super::manifest::{Again, DialectKind, NoteRole};
 use super::template::Values;
+use super::{Masked, View};
 use mask::Masks;
 use replay::Replay;
 use thread::Thread;
