@@ -11,6 +11,7 @@ mod bad_words;
 #[cfg(target_os = "linux")]
 mod cell;
 mod config;
+mod context;
 mod demo;
 mod deps;
 mod exec;
