@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tack::agent::{Agent, Bounds, End, Event, Holds, Setup, Stopper, events};
+use tack::agent::{Agent, Bounds, End, Event, Holds, Schema, Setup, Stopper, events};
 use tack::harness::{Library, sample_model};
 use tack::model::{Calls, Model, Probed, Said, WireKind};
 use tack::sandbox::Plain;
@@ -28,6 +28,17 @@ fn probed(schema: bool) -> Option<Probed> {
 
 /// Runs the prompts, each to the end of its turn; gives the last one's end and all that was warned of.
 async fn play(server: &Server, manifest: &str, model: Model, prompts: &[&str]) -> (End, Vec<String>) {
+    let asked: Vec<_> = prompts.iter().map(|prompt| (*prompt, None)).collect();
+    play_formed(server, manifest, model, &asked).await
+}
+
+/// The same, with a schema for a turn's last message.
+async fn play_formed(
+    server: &Server,
+    manifest: &str,
+    model: Model,
+    prompts: &[(&str, Option<&str>)],
+) -> (End, Vec<String>) {
     let bench = tools_kit::Bench::new().file("long.txt", long());
     let dir = tempfile::tempdir().unwrap();
     std::fs::create_dir(dir.path().join("mine")).unwrap();
@@ -48,15 +59,16 @@ async fn play(server: &Server, manifest: &str, model: Model, prompts: &[&str]) -
         config_dir: None,
         bounds: Bounds { steps: Some(40), ..Bounds::default() },
         unattended: true,
-        holds: Holds::Nothing,
+        holds: Holds::Alone,
         stopper,
     };
     let run = async {
         let mut agent = Agent::new(setup, out);
         agent.open(Vec::new()).await.unwrap();
         let mut end = End::Interrupted;
-        for prompt in prompts {
-            end = agent.turn(Said { text: (*prompt).to_owned(), images: Vec::new() }, None).await;
+        for (prompt, form) in prompts {
+            let said = Said { text: (*prompt).to_owned(), images: Vec::new() };
+            end = agent.turn(said, form.map(|form| Schema::parse(form).unwrap())).await;
         }
         agent.close().await;
         end
@@ -181,6 +193,24 @@ async fn a_server_that_refuses_the_schema_is_not_asked_again() {
     let usual = (0.0, true, false);
     let (second, last) = ((0.4, true, false), (0.7, true, false));
     assert_eq!(conditions(&server), [usual, second, (0.0, false, true), last, last]);
+}
+
+/// The schema of the calls is for a call, the user's for the last message.
+#[tokio::test]
+async fn each_schema_goes_with_the_request_it_is_for() {
+    let form = r#"{"type":"object","properties":{"city":{"const":"Oslo"}},"required":["city"]}"#;
+    let city = "{\"city\":\"Oslo\"}";
+    let manifest = AGAIN.replace("body = { temperature = 0.4 }", "schema = true");
+    let server = Server::start(vec![says(MALFORMED), says(CALL), says("It is Oslo."), says(city)]);
+    let (end, _) = play_formed(&server, &manifest, model(probed(true)), &[("which?", Some(form))]).await;
+    assert_eq!(end, End::Completed { message: Some(city.into()) });
+    let schemas: Vec<Value> = server
+        .requests()
+        .iter()
+        .map(|r| r.body["response_format"]["json_schema"]["schema"].clone())
+        .collect();
+    assert!(schemas[0].is_null() && schemas[1]["oneOf"].is_array() && schemas[2].is_null(), "{schemas:?}");
+    assert_eq!(schemas[3]["required"], json!(["city"]));
 }
 
 #[tokio::test]
