@@ -60,6 +60,7 @@ mod wire;
 mod wire_auth;
 mod wire_choice;
 mod wire_client;
+mod wire_effort;
 mod wire_encode;
 mod wire_messages;
 mod wire_messages_encode;
