@@ -18,10 +18,14 @@ const QUICK: usize = 3;
 /// Bytes of each result that the summary request keeps, by how often it was too long already.
 const RESULT_BYTES: [usize; 3] = [4_000, 400, 0];
 
+const AT_ONCE: &str = "it filled up again right after each summary";
+
 /// Why the history is as it was.
 enum Vain {
     /// The stopper was pulled.
     Stopped,
+    /// It fills up right after each summary.
+    AtOnce,
     /// It could not be made shorter.
     Because(String),
 }
@@ -38,15 +42,15 @@ impl Agent {
         let wanted = self.harness.rules(&self.model).compact_at.filter(|_| !self.let_grow);
         let Some(most) = reached(wanted) else { return Ok(None) };
         let why = format!("the context is longer than is good: about {size} of {most} tokens");
-        match self.shorten(&why).await? {
-            Ok(()) => Ok(None),
-            Err(Vain::Stopped) => Ok(Some(self.stopped().await)),
-            Err(Vain::Because(message)) => {
-                self.let_grow = true;
-                self.out.send(Event::Warning(format!("{message}; going on with all of it"))).await;
-                Ok(None)
-            }
-        }
+        let message = match self.shorten(&why).await? {
+            Ok(()) => return Ok(None),
+            Err(Vain::Stopped) => return Ok(Some(self.stopped().await)),
+            Err(Vain::AtOnce) => format!("{why}; {AT_ONCE}"),
+            Err(Vain::Because(message)) => message,
+        };
+        self.let_grow = true;
+        self.out.send(Event::Warning(format!("{message}; going on with all of it"))).await;
+        Ok(None)
     }
 
     /// Tokens the context can grow to; None when nothing is known.
@@ -88,6 +92,10 @@ impl Agent {
         match self.shorten(why).await? {
             Ok(()) => Ok(None),
             Err(Vain::Stopped) => Ok(Some(self.stopped().await)),
+            Err(Vain::AtOnce) => {
+                let message = format!("{why}; {AT_ONCE}: the window is too small for this task");
+                Ok(Some(self.fail(message).await))
+            }
             Err(Vain::Because(message)) => Ok(Some(self.fail(message).await)),
         }
     }
@@ -98,9 +106,7 @@ impl Agent {
             return vain(format!("{why}; the prompt alone does not fit {}", self.model.name));
         }
         if fills_at_once(&self.items, self.turn) {
-            return vain(format!(
-                "{why}; it filled up again right after each summary: there is too little room for this task"
-            ));
+            return Ok(Err(Vain::AtOnce));
         }
         self.out.send(Event::Waiting(format!("{why}; summarising the conversation"))).await;
         let before = self.estimate();
