@@ -289,6 +289,7 @@ impl Kit {
             Saying::Compact => self.manifest.compact.prompt.as_ref(),
             Saying::SummaryBack { .. } => self.manifest.compact.back.as_ref(),
             Saying::CutOff
+            | Saying::ActNow { .. }
             | Saying::Interrupted
             | Saying::NotExecuted
             | Saying::Repeat { .. }

@@ -7,6 +7,8 @@ use super::template::Values;
 pub enum Saying<'a> {
     /// The token limit ended a reply in the middle of a call, or before it said anything.
     CutOff,
+    /// Reasoning was cut at its limit; `thought` is the end of it.
+    ActNow { thought: &'a str },
     /// A call was stopped in the middle.
     Interrupted,
     /// A call never ran, because the turn ended before.
@@ -46,6 +48,7 @@ impl Saying<'_> {
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::CutOff => "cut_off",
+            Self::ActNow { .. } => "act_now",
             Self::Interrupted => "interrupted",
             Self::NotExecuted => "not_executed",
             Self::Repeat { .. } => "repeat",
@@ -74,6 +77,7 @@ impl Saying<'_> {
             }
             Self::Form { schema } => values.with("schema", schema),
             Self::Unfit { why, schema } => values.with("why", why).with("schema", schema),
+            Self::ActNow { thought } => values.with("text", thought),
             Self::Interrupted => values.with("text", ""),
             Self::CutOff
             | Self::NotExecuted

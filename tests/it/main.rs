@@ -35,6 +35,7 @@ mod login;
 mod models;
 mod native;
 mod newcomer;
+mod run_on;
 #[cfg(target_os = "linux")]
 mod sandbox;
 #[cfg(target_os = "linux")]

@@ -39,11 +39,17 @@ fn unusable(items: &[Item]) -> usize {
             Body::User(_) => break,
             Body::Note(note) => corrected |= note.kind == NoteKind::Correction,
             Body::Assistant(reply) if std::mem::take(&mut corrected) || calls_nothing(reply) => count += 1,
+            // It was cut while it thought, and asked for again.
+            Body::Assistant(reply) if reply.parts.iter().all(is_thinking) => {}
             Body::Assistant(_) => break,
             Body::Result(_) | Body::Scene(_) | Body::Summary(_) | Body::Mark(_) => {}
         }
     }
     count
+}
+
+fn is_thinking(part: &Part) -> bool {
+    matches!(part, Part::Thinking { .. })
 }
 
 fn calls_nothing(reply: &Reply) -> bool {

@@ -59,6 +59,11 @@ fn each_reply_in_a_row_that_came_to_nothing_changes_the_conditions() {
             assert_eq!(got, want, "schema {schema}, {times} times");
         }
     }
+    // A reply that was cut in its thoughts is asked for again under the same conditions.
+    let mut items = corrected(2);
+    items.push(said("minimal", 6, vec![thinking("hm")], Stop::Done));
+    items.push(note(7, NoteKind::Guard, "act now"));
+    assert_eq!(conditions(&asked(&loaded, &bench(true), &items)), (0.0, true));
     let unknown = Bench::new();
     assert_eq!(conditions(&asked(&loaded, &unknown, &corrected(2))), (0.7, false));
 }
