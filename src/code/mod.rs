@@ -23,7 +23,7 @@ pub enum Adapted {
 }
 
 /// An answer that is neither the whole nor known parts of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Misfit {
     /// Names that the file defines and the answer lacks.
     pub missing: Vec<String>,
@@ -31,6 +31,15 @@ pub struct Misfit {
     pub unknown: Vec<String>,
     /// All names of the file.
     pub known: Vec<String>,
+    /// The line of the answer that stands for code it leaves out, such as `# ... rest unchanged`.
+    pub elided: Option<String>,
+    /// Why the answer does not parse; its line is one of the answer.
+    pub broken: Option<Finding>,
+}
+
+/// The language of a file, if it is one of ours.
+pub fn language(_path: &str) -> Option<()> {
+    None
 }
 
 /// Errors of syntax, by the file's name; empty where it parses or where no parser reads it.
