@@ -6,6 +6,7 @@
 //! what is left out: manifests put that into words. Where lines are sent only once and these are still
 //! before the model, `text` says that instead, and `again` is true.
 
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::PathBuf;
@@ -64,7 +65,7 @@ pub(super) async fn run(toolbox: &Toolbox, cx: &ToolCx<'_>, raw: &str, window: W
         let real = files::resolve(cx.policy, &target).ok();
         real.is_some_and(|real| lock(&toolbox.seen).unseen(&real, &[(line, line)]).is_empty())
     };
-    let window = window.around(cx.guards.window, known);
+    let window = window.around(cx.guards.window.map(|most| most.min(cx.limits.lines as u64)), known);
     let pager = Pager::new(window, &cx.limits);
     let policy = cx.policy.clone();
     let bound = Bound::new(cx);
@@ -185,6 +186,9 @@ pub fn image_type(head: &[u8]) -> Option<&'static str> {
 /// Picks the window out of lines that stream by.
 struct Pager {
     from: u64,
+    /// The line that was asked for; what comes before it has at most half of the room.
+    asked: u64,
+    half: usize,
     /// Last line wanted.
     last: u64,
     room: usize,
@@ -193,7 +197,7 @@ struct Pager {
     /// Its first bytes, and how many it has so far.
     row: Vec<u8>,
     row_bytes: u64,
-    rows: Vec<Row>,
+    rows: VecDeque<Row>,
     full: bool,
     census: Census,
 }
@@ -207,7 +211,7 @@ struct Row {
 
 struct Page {
     from: u64,
-    rows: Vec<Row>,
+    rows: VecDeque<Row>,
     total: Option<u64>,
     /// None: not read to its end.
     hash: Option<String>,
@@ -220,12 +224,14 @@ impl Pager {
         let count = window.count.unwrap_or(most).clamp(1, most);
         Self {
             from: window.from,
+            asked: window.asked,
+            half: limits.bytes.min(MOST_BYTES) / 2,
             last: window.from.saturating_add(count - 1),
             room: limits.bytes.min(MOST_BYTES),
             line: 1,
             row: Vec::new(),
             row_bytes: 0,
-            rows: Vec::new(),
+            rows: VecDeque::new(),
             full: false,
             census: Census::default(),
         }
@@ -267,10 +273,17 @@ impl Pager {
             }
             if bytes.len() < self.room || self.rows.is_empty() {
                 self.room = self.room.saturating_sub(bytes.len() + 1);
-                self.rows.push(Row { more: self.row_bytes - bytes.len() as u64, bytes, ended });
+                self.rows.push_back(Row { more: self.row_bytes - bytes.len() as u64, bytes, ended });
             } else {
                 self.full = true;
             }
+        }
+        while self.line < self.asked
+            && self.room < self.half
+            && let Some(row) = self.rows.pop_front()
+        {
+            self.room += row.bytes.len() + 1;
+            self.from += 1;
         }
         self.full |= self.line >= self.last;
         self.line += 1;
