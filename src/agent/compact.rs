@@ -118,6 +118,7 @@ impl Agent {
         let request = self.last_request();
         let Some(last) = self.items.last().map(|item| item.id) else { return Ok(Ok(())) };
         self.push(Body::Summary(Summary { text: summary, request, upto: last })).await;
+        self.toolbox.forget_shown();
         let scene = self.scene.clone();
         self.push(Body::Scene(Box::new(scene))).await;
         if self.estimate() >= before {
@@ -164,7 +165,7 @@ impl Agent {
     }
 
     /// What the person asked for last, word for word.
-    fn last_request(&self) -> String {
+    pub(super) fn last_request(&self) -> String {
         let said = self.items.iter().rev().find_map(|item| match &item.body {
             Body::User(said) => Some(said.text.clone()),
             _ => None,
