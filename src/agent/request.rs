@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::answer::Shaped;
 use super::{Agent, End, Event};
 use crate::harness::Saying;
 use crate::model::{
@@ -53,7 +54,10 @@ impl Agent {
                         .send(Event::Warning(format!("{message}; reasoning is left out of what is sent")))
                         .await;
                 }
-                Failure::NoSchema(message) if shaped => self.drop_schema(&message).await,
+                Failure::NoSchema(message) if shaped == Shaped::Message => self.drop_schema(&message).await,
+                Failure::NoSchema(message) if shaped == Shaped::Call => {
+                    self.drop_call_schema(&message).await;
+                }
                 Failure::TooLong { message, window } => {
                     if let Some(window) = window {
                         self.model.window = Some(window);
@@ -107,11 +111,11 @@ impl Agent {
     }
 
     /// Sends one request and passes on what is heard meanwhile. Also gives the text heard, and
-    /// whether a schema went along.
+    /// what schema went along.
     async fn request(
         &mut self,
         thoughts: Thoughts,
-    ) -> anyhow::Result<(Result<Answer, Failure>, String, bool)> {
+    ) -> anyhow::Result<(Result<Answer, Failure>, String, Shaped)> {
         let mut prompt = self.harness.prompt(&self.view()).await?;
         prompt.session = Some(self.session.id().to_string());
         let shaped = self.shape(&mut prompt);

@@ -18,7 +18,7 @@ use super::load::LoadError;
 use super::manifest::{Manifest, Offer, Repeats};
 use super::template::{BARE, FACTS, Texts, Values};
 use super::tool::{Tool, Tools};
-use super::{Harness, Rules, Saying, Submitted, Verdict, View, dialect, remind, render, tell};
+use super::{Harness, Masked, Rules, Saying, Submitted, Verdict, View, dialect, facts, remind, render, tell};
 
 /// A harness made from files.
 pub struct Loaded {
@@ -140,7 +140,12 @@ impl Kit {
     fn add_common(&mut self, files: &Files) -> Result<(), LoadError> {
         for name in files.texts(COMMON) {
             if let Some(found) = files.read(COMMON, &name)? {
-                self.texts.add(&format!("{COMMON}/{name}"), &found.text, &[BARE, &SAYING], &found.path)?;
+                let known: &[&[&str]] = match name.as_str() {
+                    "facts.md" => &[FACTS, &facts::NAMES],
+                    "masked.md" => &[BARE, &render::MASKED],
+                    _ => &[BARE, &SAYING],
+                };
+                self.texts.add(&format!("{COMMON}/{name}"), &found.text, known, &found.path)?;
             }
         }
         Ok(())
@@ -263,7 +268,14 @@ impl Kit {
 
     /// Facts for a template in a session.
     pub fn values(&self, view: &View<'_>) -> Values {
-        let values = self.bare_values().add_scene(view.scene, &self.files).add_model(view.model);
+        let context = &self.manifest.context;
+        let values = self
+            .bare_values()
+            .add_scene(view.scene, &self.files)
+            .add_instructions(&facts::instructions(&view.scene.instructions, context.instructions))
+            .add_model(view.model);
+        let facts = facts::text(self, view.scene, &values, context.facts);
+        let values = values.with("facts", facts);
         let alone = view.scene.unattended.then(|| self.say(&Saying::Unattended));
         values.with("unattended", alone)
     }
@@ -368,6 +380,10 @@ impl Harness for Loaded {
         render::prompt(self.kit(view.model), view)
     }
 
+    fn masked(&self, view: &View<'_>) -> Masked {
+        render::masked(self.kit(view.model), view)
+    }
+
     async fn interpret(&self, reply: &mut Reply, view: &View<'_>) -> anyhow::Result<Verdict> {
         dialect::interpret(self.kit(view.model), reply, view)
     }
@@ -460,7 +476,7 @@ fn surface(manifest: &Manifest, tools: &Tools) -> u64 {
 }
 
 /// The schema without its texts.
-fn bare_schema(mut schema: Value) -> Value {
+pub(super) fn bare_schema(mut schema: Value) -> Value {
     if let Some(fields) = schema.as_object_mut() {
         if fields.get("description").is_some_and(Value::is_string) {
             fields.shift_remove("description");
