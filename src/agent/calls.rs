@@ -9,16 +9,13 @@ use serde_json::json;
 use super::guard::{self, Advice};
 use super::{Agent, End, Event};
 use crate::harness::{Rules, Saying, Submitted};
-use crate::model::{Action, Body, CallId, Limits, NoteKind, Outcome, Part, Reply, ToolCall, ToolResult};
+use crate::model::{Action, Body, NoteKind, Outcome, Part, Reply, ToolCall, ToolResult};
 use crate::sandbox::{Mode, Tier};
 use crate::store::unanswered;
 use crate::tools::ToolCx;
 
 /// How long a tool may take to wind up after the stopper was pulled.
 const WIND_UP: Duration = Duration::from_secs(3);
-
-/// Characters of an earlier result that are told again.
-const LINE: usize = 200;
 
 impl Agent {
     /// Runs them all. Some: the turn is over.
@@ -36,6 +33,10 @@ impl Agent {
         let mut end = None;
         for group in groups(&calls, rules.parallel) {
             if end.is_some() || self.stopper.stopped() {
+                break;
+            }
+            self.before_changes(group).await;
+            if self.stopper.stopped() {
                 break;
             }
             for call in group {
@@ -66,58 +67,44 @@ impl Agent {
     async fn run_one(&self, call: &ToolCall, rules: &Rules, spill: &Path) -> Outcome {
         // Work that was not taken may be handed in again, in the same words too.
         let may_repeat = call.action.only_reads() || matches!(call.action, Action::Submit { .. });
-        if rules.refuse_repeats && !may_repeat && self.guard.knows(call) {
-            let text = self.harness.say(&Saying::RepeatRefused { first: &self.first_line(call) });
+        if rules.refuse_repeats
+            && !may_repeat
+            && let Some(first) = self.guard.knows(call)
+        {
+            let text = self.harness.say(&Saying::RepeatRefused { first });
             return Outcome { data: json!({ guard::REFUSED: true }), ..Outcome::refused(text) };
         }
-        self.run_within(call, rules, (self.harness.limits(call, &self.model), spill)).await
+        self.act(&call.action, &self.tool_cx(call, rules, spill)).await
     }
 
-    /// Runs a call whatever the guard says. What it may show, and where the rest is put.
-    pub(super) async fn run_within(&self, call: &ToolCall, rules: &Rules, (limits, spill): (Limits, &Path)) -> Outcome {
-        let cx = ToolCx {
+    pub(super) fn tool_cx<'a>(&'a self, call: &ToolCall, rules: &Rules, spill: &'a Path) -> ToolCx<'a> {
+        ToolCx {
             cwd: &self.policy.cwd,
             policy: &self.policy,
             sandbox: &*self.sandbox,
             env: &self.env,
-            limits,
+            limits: self.harness.limits(call, &self.model),
             shell_timeout: rules.shell_timeout,
             shell_timeout_most: rules.shell_timeout_most,
             needs_read: self.harness.needs_read(call),
             guards: rules.guards,
+            asked: self.last_request(),
             spill,
             blobs: &self.blobs,
             cancel: self.stopper.token(),
-        };
+        }
+    }
+
+    /// Runs an action; one that does not wind up when the stopper was pulled is left behind.
+    pub(super) async fn act(&self, action: &Action, cx: &ToolCx<'_>) -> Outcome {
         let hang = async {
             self.stopper.token().cancelled().await;
             tokio::time::sleep(WIND_UP).await;
         };
         tokio::select! {
-            outcome = self.toolbox.run(&call.action, &cx) => outcome,
+            outcome = self.toolbox.run(action, cx) => outcome,
             () = hang => Outcome::interrupted(String::new()),
         }
-    }
-
-    /// The first line of what the last call with the same words came to, as far as it ran.
-    fn first_line(&self, call: &ToolCall) -> String {
-        let same = |part: &Part| match part {
-            Part::Call(c) if c.id != call.id && c.name == call.name && c.args == call.args => Some(c.id.clone()),
-            _ => None,
-        };
-        let replies = self.items.iter().filter_map(|item| match &item.body {
-            Body::Assistant(reply) => Some(reply),
-            _ => None,
-        });
-        let earlier: Vec<CallId> = replies.flat_map(|reply| reply.parts.iter().filter_map(same)).collect();
-        let result = self.items.iter().rev().find_map(|item| match &item.body {
-            Body::Result(result) if earlier.contains(&result.call) && result.outcome.data[guard::REFUSED] != true => {
-                Some(&result.outcome.text)
-            }
-            _ => None,
-        });
-        let line = result.and_then(|text| text.lines().find(|line| !line.trim().is_empty()));
-        line.unwrap_or_default().chars().take(LINE).collect()
     }
 
     /// Stores what came of a call and heeds it.
@@ -128,6 +115,8 @@ impl Agent {
             Submitted::No | Submitted::Yes(_) => self.harness.tell(call, &outcome, &self.view()).await?,
         };
         let advice = self.guard.note(call, &outcome);
+        self.gate.note(&call.action, &outcome);
+        self.reads.note(&call.action, &outcome, &self.policy.cwd);
         self.push(Body::Result(ToolResult { call: call.id.clone(), outcome, shown })).await;
         if let Submitted::Yes(message) = submitted {
             return Ok(Some(End::Completed { message: Some(message).filter(|text| !text.is_empty()) }));

@@ -6,6 +6,7 @@ use serde_json::json;
 use super::Agent;
 use crate::harness::{Saying, named};
 use crate::model::{Action, Body, CallId, Keep, Limits, NoteKind, Outcome, State, ToolCall};
+use crate::tools::ToolCx;
 
 /// Files shown for one prompt.
 const MOST: usize = 3;
@@ -18,13 +19,16 @@ impl Agent {
         let rules = self.harness.rules(&self.model);
         let Some(most) = rules.named else { return };
         let spill = self.session.spill_dir();
-        let limits = Limits { bytes: BYTES, lines: usize::try_from(most).unwrap_or(usize::MAX), keep: Keep::Head };
+        let limits =
+            Limits { bytes: BYTES, lines: usize::try_from(most).unwrap_or(usize::MAX), keep: Keep::Head };
         let mut shown = 0;
         for path in named(text) {
             if shown == MOST || !self.policy.cwd.join(&path).is_file() {
                 continue;
             }
-            let outcome = self.run_within(&reading(&path, most), &rules, (limits.clone(), &spill)).await;
+            let call = reading(&path, most);
+            let cx = ToolCx { limits: limits.clone(), ..self.tool_cx(&call, &rules, &spill) };
+            let outcome = self.toolbox.run(&call.action, &cx).await;
             if !is_short(&outcome, most) {
                 continue;
             }

@@ -18,7 +18,7 @@ use super::load::LoadError;
 use super::manifest::{Manifest, Offer, Repeats};
 use super::template::{BARE, FACTS, Texts, Values};
 use super::tool::{Tool, Tools};
-use super::{Harness, Rules, Saying, Submitted, Verdict, View, dialect, remind, render, tell};
+use super::{Harness, Masked, Rules, Saying, Submitted, Verdict, View, dialect, facts, remind, render, tell};
 
 /// A harness made from files.
 pub struct Loaded {
@@ -140,7 +140,12 @@ impl Kit {
     fn add_common(&mut self, files: &Files) -> Result<(), LoadError> {
         for name in files.texts(COMMON) {
             if let Some(found) = files.read(COMMON, &name)? {
-                self.texts.add(&format!("{COMMON}/{name}"), &found.text, &[BARE, &SAYING], &found.path)?;
+                let known: &[&[&str]] = match name.as_str() {
+                    "facts.md" => &[FACTS, &facts::NAMES],
+                    "masked.md" => &[BARE, &render::MASKED],
+                    _ => &[BARE, &SAYING],
+                };
+                self.texts.add(&format!("{COMMON}/{name}"), &found.text, known, &found.path)?;
             }
         }
         Ok(())
@@ -263,7 +268,14 @@ impl Kit {
 
     /// Facts for a template in a session.
     pub fn values(&self, view: &View<'_>) -> Values {
-        let values = self.bare_values().add_scene(view.scene, &self.files).add_model(view.model);
+        let context = &self.manifest.context;
+        let values = self
+            .bare_values()
+            .add_scene(view.scene, &self.files)
+            .add_instructions(&facts::instructions(&view.scene.instructions, context.instructions))
+            .add_model(view.model);
+        let facts = facts::text(self, view.scene, &values, context.facts);
+        let values = values.with("facts", facts);
         let alone = view.scene.unattended.then(|| self.say(&Saying::Unattended));
         values.with("unattended", alone)
     }
@@ -327,11 +339,14 @@ impl Kit {
             Saying::Compact => self.manifest.compact.prompt.as_ref(),
             Saying::SummaryBack { .. } => self.manifest.compact.back.as_ref(),
             Saying::CutOff
+            | Saying::ActNow { .. }
             | Saying::Interrupted
             | Saying::NotExecuted
             | Saying::Repeat { .. }
             | Saying::RepeatRefused { .. }
             | Saying::Shown { .. }
+            | Saying::ReadsEnough { .. }
+            | Saying::CheckFailed { .. }
             | Saying::RepeatStop { .. }
             | Saying::StepsLeft { .. }
             | Saying::ImageLeftOut
@@ -365,6 +380,10 @@ impl Harness for Loaded {
 
     async fn prompt(&self, view: &View<'_>) -> anyhow::Result<Prompt> {
         render::prompt(self.kit(view.model), view)
+    }
+
+    fn masked(&self, view: &View<'_>) -> Masked {
+        render::masked(self.kit(view.model), view)
     }
 
     async fn interpret(&self, reply: &mut Reply, view: &View<'_>) -> anyhow::Result<Verdict> {
@@ -402,10 +421,10 @@ impl Harness for Loaded {
 }
 
 /// What texts about a call, a result or the loop may use besides the facts.
-const SAYING: [&str; 28] = [
+const SAYING: [&str; 31] = [
     "text", "out", "action", "args", "name", "names", "closest", "param", "wanted", "got", "missing",
     "problem", "example", "usage", "found", "why", "times", "left", "summary", "request", "diff", "shown",
-    "count", "command", "exit", "tail", "focus", "schema",
+    "count", "command", "exit", "tail", "focus", "schema", "first", "files", "before",
 ];
 
 pub(super) const WRAP: &str = "notes.wrap";
@@ -459,7 +478,7 @@ fn surface(manifest: &Manifest, tools: &Tools) -> u64 {
 }
 
 /// The schema without its texts.
-fn bare_schema(mut schema: Value) -> Value {
+pub(super) fn bare_schema(mut schema: Value) -> Value {
     if let Some(fields) = schema.as_object_mut() {
         if fields.get("description").is_some_and(Value::is_string) {
             fields.shift_remove("description");

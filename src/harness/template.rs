@@ -10,7 +10,7 @@ use anyhow::Context;
 use minijinja::value::{Kwargs, Serde, Value};
 use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior};
 
-use crate::model::{Entry, Model, Scene};
+use crate::model::{Entry, Instructions, Model, Scene};
 
 use super::load::{LoadError, nearest};
 use super::tool::{Param, Tools};
@@ -23,6 +23,7 @@ pub(super) const BARE: &[&str] = &["tools", "tool", "harness", "offer"];
 pub(super) const FACTS: &[&str] = &[
     "tools", "tool", "harness", "offer", "cwd", "os", "os_version", "arch", "shell", "git", "agents_md", "instructions",
     "model", "class", "local", "unattended", "reduced", "sandbox", "network", "date", "listing", "tree", "file",
+    "facts",
 ];
 
 /// The templates of one harness, compiled.
@@ -116,8 +117,12 @@ impl Values {
         values
     }
 
+    pub fn add_instructions(self, instructions: &[Instructions]) -> Self {
+        let agents = (!instructions.is_empty()).then(|| agents_md(instructions));
+        self.with("agents_md", agents).with("instructions", instructions)
+    }
+
     pub fn add_scene(mut self, scene: &Scene, files: &Arc<BTreeMap<String, String>>) -> Self {
-        let agents = (!scene.instructions.is_empty()).then(|| agents_md(scene));
         self = self
             .with("cwd", &scene.cwd)
             .with("os", &scene.os)
@@ -125,8 +130,6 @@ impl Values {
             .with("arch", &scene.arch)
             .with("shell", &scene.shell)
             .with("git", &scene.git)
-            .with("agents_md", agents)
-            .with("instructions", &scene.instructions)
             .with("reduced", &scene.reduced)
             .with("sandbox", &scene.sandbox)
             .with("network", scene.network);
@@ -175,8 +178,8 @@ fn tool_name(kinds: &[(String, String)], kind: &str) -> String {
     named(kind).or_else(|| file_work.then(|| named("shell")).flatten()).unwrap_or_default()
 }
 
-fn agents_md(scene: &Scene) -> String {
-    let texts = scene.instructions.iter().map(|file| {
+fn agents_md(instructions: &[Instructions]) -> String {
+    let texts = instructions.iter().map(|file| {
         let cut = if file.cut { "\n[cut here: the file is longer]" } else { "" };
         format!("## {}\n\n{}{cut}", file.path, file.text.trim_end())
     });

@@ -33,7 +33,12 @@ const FILE: &str = "src/greet.py\n```python\ndef greet():\n    return 'Good day'
 /// The same task by a model that writes its calls as it is used to.
 async fn session(model: Model) -> Session {
     let local = harness("local");
-    let by_wire = !local.prompt(&Session { model: model.clone(), ..Session::new() }.view()).await.unwrap().tools.is_empty();
+    let by_wire = !local
+        .prompt(&Session { model: model.clone(), ..Session::new() }.view())
+        .await
+        .unwrap()
+        .tools
+        .is_empty();
     let mut session = Session { model, ..Session::new() };
     session.user("Make the greeting in src/greet.py polite.");
     session.reply(&*local, said("It would be nice to be polite.")).await;
@@ -149,7 +154,8 @@ async fn an_end_before_anything_was_done_is_refused_once() {
     for by_words in [true, false] {
         let mut session = Session { model: model(Class::S, Some(Calls::Wire)), ..Session::new() };
         session.user("Rename a.py.");
-        let end = || if by_words { said("Renamed.") } else { vec![call("finish", json!({"answer": "Renamed."}))] };
+        let end =
+            || if by_words { said("Renamed.") } else { vec![call("finish", json!({"answer": "Renamed."}))] };
         let first = session.reply(&*local, end()).await;
         assert_eq!(matches!(first, Verdict::Retry(_)), by_words);
         let last = messages(&session.prompt(&*local).await.messages);
@@ -179,11 +185,26 @@ async fn what_a_small_model_writes_is_understood() {
         ("settings.json\n```json\n{\"retries\": 5}\n```", "rewrite settings.json"),
         ("```bash\nwc -l settings.json\n```\nResult: 10 lines in it", "shell wc -l settings.json"),
         ("To do so you run:\n\n```bash\nls\n```\n\nNow you can look:\n\n```bash\ncat a\n```\n", "shell ls"),
-        ("```bash\n{\"name\": \"bash\", \"arguments\": {\"command\": \"ls\"}}\n```\n\nResult:\n```python\nx = 1\n```", "shell ls"),
-        ("```bash\ncat a.py\n```\nResult: print(1)\na.py\n```python\nprint(2)\n```\na.py is done.", "shell cat a.py"),
-        ("```json\n{\"name\": \"bash\", \"arguments\": {\"command\": \"ls\"}}\n```\nResult: 3\nYou: {\"name\": \"finish\", \"arguments\": {\"answer\": \"3\"}}", "shell ls"),
-        ("<tools>\n{\"type\": \"function\", \"function\": {\"name\": \"bash\", \"parameters\": {\"type\": \"object\", \"properties\": {}}}}\n</tools>", ""),
-        ("To fix it, change the function. Here is the code:\n\n```python\ndef f():\n    return 1\n```\n\nIt then works.", ""),
+        (
+            "```bash\n{\"name\": \"bash\", \"arguments\": {\"command\": \"ls\"}}\n```\n\nResult:\n```python\nx = 1\n```",
+            "shell ls",
+        ),
+        (
+            "```bash\ncat a.py\n```\nResult: print(1)\na.py\n```python\nprint(2)\n```\na.py is done.",
+            "shell cat a.py",
+        ),
+        (
+            "```json\n{\"name\": \"bash\", \"arguments\": {\"command\": \"ls\"}}\n```\nResult: 3\nYou: {\"name\": \"finish\", \"arguments\": {\"answer\": \"3\"}}",
+            "shell ls",
+        ),
+        (
+            "<tools>\n{\"type\": \"function\", \"function\": {\"name\": \"bash\", \"parameters\": {\"type\": \"object\", \"properties\": {}}}}\n</tools>",
+            "",
+        ),
+        (
+            "To fix it, change the function. Here is the code:\n\n```python\ndef f():\n    return 1\n```\n\nIt then works.",
+            "",
+        ),
         ("Settings updated successfully.", ""),
     ];
     for (text, want) in table {
@@ -200,7 +221,9 @@ fn did(session: &Session) -> String {
         _ => None,
     });
     let one = |part: &Part| match part {
-        Part::Call(ToolCall { action: Action::Shell { command, .. }, .. }) => Some(format!("shell {command}")),
+        Part::Call(ToolCall { action: Action::Shell { command, .. }, .. }) => {
+            Some(format!("shell {command}"))
+        }
         Part::Call(ToolCall { action: Action::Rewrite { path, .. }, .. }) => Some(format!("rewrite {path}")),
         Part::Call(call) => Some(call.action.kind().to_owned()),
         _ => None,

@@ -6,10 +6,13 @@
 mod calls;
 pub(crate) mod fenced;
 pub(crate) mod file;
+mod loose;
 mod salvage;
 pub(crate) mod words;
 
-use crate::model::{Action, Body, CallId, ItemId, NoteKind, Part, Reply, ToolCall};
+use crate::model::{Action, Body, CallId, ItemId, NoteKind, Part, Reply, Stop, ToolCall};
+
+pub use loose::form;
 
 use super::bind;
 use super::kit::Kit;
@@ -68,8 +71,8 @@ fn correction(kit: &Kit, why: &str, found: usize, view: &View<'_>) -> anyhow::Re
     }
 }
 
-fn cut_off(kit: &Kit) -> String {
-    kit.common("cut_off", &kit.bare_values())
+fn cut_off(kit: &Kit, stop: &Stop) -> String {
+    kit.common(if *stop == Stop::RunOn { "run_on" } else { "cut_off" }, &kit.bare_values())
 }
 
 /// All text of a reply; spans count in this.

@@ -7,10 +7,10 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::harness::View;
 use crate::harness::bind::{self, Fault, mend};
 use crate::harness::kit::Kit;
-use crate::harness::manifest::Salvage;
-use crate::harness::View;
+use crate::harness::manifest::{Dialect, Salvage};
 use crate::model::{Action, Body, Part};
 
 use super::fenced::{self, Block};
@@ -31,20 +31,29 @@ const BEFORE: usize = 200;
 const AFTER: usize = 120;
 
 /// Braces at which a call within a text is looked for.
-const PLACES: usize = 40;
+pub(super) const PLACES: usize = 40;
 
 /// What a form finds: raw calls and their place, that it was cut off, or that it cannot be read.
-enum Raw {
+pub(super) enum Raw {
     Calls(Vec<(String, Value)>, (usize, usize)),
     CutOff,
     Unreadable,
 }
 
 pub(super) fn find(kit: &Kit, text: &str, view: &View<'_>) -> Salvaged {
+    find_in(kit, text, (&kit.manifest.dialect.salvage, view))
+}
+
+/// A reply that is a call in JSON, whether or not the dialect reads those.
+pub(super) fn json(kit: &Kit, text: &str, view: &View<'_>) -> Salvaged {
+    find_in(kit, text, (&[Salvage::Json], view))
+}
+
+fn find_in(kit: &Kit, text: &str, (forms, view): (&[Salvage], &View<'_>)) -> Salvaged {
     let start = super::after_thinking(text);
     let body = &text[start..];
     let path = |path: &str| spoken_of(view, path);
-    for form in &kit.manifest.dialect.salvage {
+    for form in forms {
         let raw = match form {
             Salvage::Json => json_form(body),
             Salvage::Hermes => hermes(body),
@@ -90,7 +99,9 @@ fn spoken_of(view: &View<'_>, path: &str) -> bool {
             && view.items.iter().any(|item| match &item.body {
                 Body::User(said) => said.text.contains(path),
                 Body::Result(result) => result.shown.iter().any(shows),
-                Body::Assistant(_) | Body::Note(_) | Body::Scene(_) | Body::Summary(_) | Body::Mark(_) => false,
+                Body::Assistant(_) | Body::Note(_) | Body::Scene(_) | Body::Summary(_) | Body::Mark(_) => {
+                    false
+                }
             })
 }
 
@@ -149,7 +160,7 @@ pub(super) fn only_shows(before: &str) -> bool {
 }
 
 /// The value as a call: a name, and arguments under one of the names in use.
-fn as_call(value: &Value) -> Option<(String, Value)> {
+pub(super) fn as_call(value: &Value) -> Option<(String, Value)> {
     let fields = value.as_object()?;
     if let Some(inner) = fields.get("function").filter(|inner| inner.is_object()) {
         return as_call(inner);
@@ -198,8 +209,8 @@ fn json_calls(text: &str) -> Option<Result<Vec<(String, Value)>, ()>> {
     }
 }
 
-fn json_form(body: &str) -> Option<Raw> {
-    let all = crate::harness::manifest::Dialect::default();
+pub(super) fn json_form(body: &str) -> Option<Raw> {
+    let all = Dialect::default();
     let blocks = fenced::blocks(body, &all);
     let (text, span, after) = match &blocks[..] {
         [Block { text, span }] => (text.as_str(), *span, AFTER),
@@ -244,7 +255,7 @@ fn between<'a>(body: &'a str, opens: &str, closes: &str) -> Option<(Vec<&'a str>
     Some((inside, (from, at), closed))
 }
 
-fn hermes(body: &str) -> Option<Raw> {
+pub(super) fn hermes(body: &str) -> Option<Raw> {
     let (inside, span, closed) = between(body, "<tool_call>", "</tool_call>")?;
     if !stands_alone(body, span, AFTER) {
         return None;
@@ -268,7 +279,7 @@ fn hermes(body: &str) -> Option<Raw> {
     Some(Raw::Calls(calls, span))
 }
 
-fn xml(body: &str) -> Option<Raw> {
+pub(super) fn xml(body: &str) -> Option<Raw> {
     let raw = functions(body)?;
     match &raw {
         Raw::Calls(_, span) if !stands_alone(body, *span, AFTER) => None,
@@ -308,7 +319,7 @@ fn parameters(text: &str) -> Map<String, Value> {
 }
 
 /// Special tokens: Mistral's, Llama's, DeepSeek's.
-fn markers(body: &str) -> Option<Raw> {
+pub(super) fn markers(body: &str) -> Option<Raw> {
     let simple = ["[TOOL_CALLS]", "<|python_tag|>"].iter().find_map(|mark| Some((*mark, body.find(mark)?)));
     if let Some((mark, from)) = simple {
         let text = body[from + mark.len()..].trim().trim_end_matches("<|eom_id|>").trim_end_matches("</s>");
@@ -345,7 +356,7 @@ fn markers(body: &str) -> Option<Raw> {
 
 /// One shell block and not a word around it.
 fn shell(kit: &Kit, body: &str) -> Option<Raw> {
-    let blocks = shell_blocks(body);
+    let blocks = fenced::blocks(body, &shells());
     let [Block { text, span }] = &blocks[..] else { return None };
     let call = command(kit, text)?;
     (body.trim() == body[span.0..span.1].trim()).then_some(Raw::Calls(vec![call], *span))
@@ -354,18 +365,13 @@ fn shell(kit: &Kit, body: &str) -> Option<Raw> {
 /// Where a shell block is how commands are written, the first one counts, unless a call stands before
 /// it. What follows was made up.
 fn first_shell(kit: &Kit, body: &str) -> Option<Raw> {
-    let blocks = shell_blocks(body);
+    let blocks = fenced::blocks(body, &shells());
     let Block { text, span } = blocks.first()?;
     let before = &body[..span.0];
     if is_json_call(text) || only_shows(before) || before.lines().any(file::is_call) {
         return None;
     }
     Some(Raw::Calls(vec![command(kit, text)?], (span.0, body.len())))
-}
-
-fn shell_blocks(body: &str) -> Vec<Block> {
-    let labels = ["bash", "sh", "shell"].map(str::to_owned).to_vec();
-    fenced::blocks(body, &crate::harness::manifest::Dialect { labels, ..Default::default() })
 }
 
 fn command(kit: &Kit, text: &str) -> Option<(String, Value)> {
@@ -384,6 +390,11 @@ fn command(kit: &Kit, text: &str) -> Option<(String, Value)> {
 /// A block that is labelled as a command and holds a call in JSON.
 pub(super) fn is_json_call(text: &str) -> bool {
     matches!(json_calls(text), Some(Ok(_)))
+}
+
+/// What makes a block one for the shell.
+pub(super) fn shells() -> Dialect {
+    Dialect { labels: ["bash", "sh", "shell"].map(str::to_owned).to_vec(), ..Dialect::default() }
 }
 
 /// The first call of an offered tool in the text. What begins like one and is none, or the tags of
