@@ -35,6 +35,7 @@ mod install_bad;
 mod kit;
 mod layers;
 mod local;
+mod local_text;
 mod login;
 mod models;
 mod native;

@@ -1,0 +1,57 @@
+//! Models whose calls are text, over the wire: a server that takes no tools, and a small model that
+//! writes files as blocks.
+
+use serde_json::json;
+
+use crate::kit::{Tack, on_every_wire};
+use crate::server::*;
+
+on_every_wire! {
+    a_server_without_tools_is_asked_again_in_words,
+    a_server_that_goes_on_refusing_ends_the_turn,
+    a_small_model_sees_the_file_and_writes_it_back,
+}
+
+fn a_server_without_tools_is_asked_again_in_words() {
+    let call = json!({"name": "bash", "arguments": {"command": "echo hi > made.txt"}}).to_string();
+    let server = Server::start(vec![
+        error(400, "registry.ollama.ai/library/mock does not support tools"),
+        says(&call),
+        says("Made."),
+    ]);
+    let tack = Tack::new(&server);
+    let ran = tack.run(["--harness", "local", "-p", "make it"]).code(0);
+    assert_eq!(tack.read("made.txt"), "hi\n");
+    assert_eq!(ran.stderr.matches("are text from now on").count(), 1, "{}", ran.stderr);
+    let requests = server.requests();
+    assert!(requests[0].chat()["tools"].is_array());
+    for request in &requests[1..] {
+        assert!(request.chat().get("tools").is_none_or(|tools| tools.as_array().is_none_or(Vec::is_empty)));
+        assert!(request.said().contains(r#"{"name":"bash","arguments":{"command":"ls"}}"#));
+    }
+    assert!(requests[2].said().contains(r#"{"name":"bash","arguments":{"command":"echo hi > made.txt"}}"#));
+}
+
+fn a_server_that_goes_on_refusing_ends_the_turn() {
+    let refusal = || error(400, "registry.ollama.ai/library/mock does not support tools");
+    let server = Server::start(vec![refusal(), refusal(), refusal()]);
+    let tack = Tack::new(&server);
+    tack.run(["--harness", "local", "-p", "make it"]).code(1);
+    assert_eq!(server.requests().len(), 2);
+}
+
+fn a_small_model_sees_the_file_and_writes_it_back() {
+    let server = Server::start(vec![
+        says("sum.py\n```python\ndef add(a, b):\n    return a + b\n```\nIt adds now."),
+        says("add in sum.py adds now."),
+    ]);
+    let tack = Tack::new(&server);
+    let config = std::fs::read_to_string(tack.home().join("config.toml")).unwrap();
+    tack.config(&config.replace("model = \"mock\"", "model = \"mock-1.5b\""));
+    tack.file("sum.py", "def add(a, b):\n    return a - b\n");
+    let ran = tack.run(["--harness", "local", "-p", "Fix add in sum.py."]).code(0);
+    assert_eq!(tack.read("sum.py"), "def add(a, b):\n    return a + b\n");
+    assert_eq!(ran.stdout, "add in sum.py adds now.\n");
+    let first = server.requests()[0].said();
+    assert!(first.contains("sum.py\n```python\ndef add(a, b):\n    return a - b\n```"), "{first}");
+}
