@@ -115,7 +115,7 @@ impl Agent {
             Err(Failure::Cancelled) => return Ok(Err(Vain::Stopped)),
             Err(failure) => return vain(format!("{why}; no summary: {failure}")),
         };
-        let request = self.last_request();
+        let request = self.last_request().to_owned();
         let Some(last) = self.items.last().map(|item| item.id) else { return Ok(Ok(())) };
         self.push(Body::Summary(Summary { text: summary, request, upto: last })).await;
         self.toolbox.forget_shown();
@@ -165,9 +165,9 @@ impl Agent {
     }
 
     /// What the person asked for last, word for word.
-    pub(super) fn last_request(&self) -> String {
+    pub(super) fn last_request(&self) -> &str {
         let said = self.items.iter().rev().find_map(|item| match &item.body {
-            Body::User(said) => Some(said.text.clone()),
+            Body::User(said) => Some(said.text.as_str()),
             _ => None,
         });
         said.unwrap_or_default()
