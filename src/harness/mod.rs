@@ -23,7 +23,8 @@ mod tool;
 #[cfg(test)]
 mod testing;
 
-pub use load::{Library, Listing, LoadError};
+pub use dialect::form as read_loose;
+pub use load::{LOCAL, Library, Listing, LoadError};
 pub use sample::{Sample, model as sample_model, scene as sample_scene, tokens};
 pub use saying::Saying;
 
@@ -160,8 +161,6 @@ pub struct Rules {
     pub check_limit: u64,
     /// Tokens at which the session is summed up, also where the window is larger.
     pub compact_at: Option<u64>,
-    /// Work that is handed in before any other call of the turn is refused, once.
-    pub refuse_early: bool,
     /// The scene has to hold facts about the project.
     pub facts: bool,
 }

@@ -13,15 +13,15 @@ use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior};
 use crate::model::{Entry, Instructions, Model, Scene};
 
 use super::load::{LoadError, nearest};
-use super::tool::Tools;
+use super::tool::{Param, Tools};
 
 /// Known to every template.
-pub(super) const BARE: &[&str] = &["tools", "tool", "harness"];
+pub(super) const BARE: &[&str] = &["tools", "tool", "harness", "offer"];
 
 /// Known to templates of a request or a result, as the session's facts are at hand.
 #[rustfmt::skip]
 pub(super) const FACTS: &[&str] = &[
-    "tools", "tool", "harness", "cwd", "os", "os_version", "arch", "shell", "git", "agents_md", "instructions",
+    "tools", "tool", "harness", "offer", "cwd", "os", "os_version", "arch", "shell", "git", "agents_md", "instructions",
     "model", "class", "local", "unattended", "reduced", "sandbox", "network", "date", "listing", "tree", "file",
     "facts",
 ];
@@ -93,11 +93,20 @@ impl Values {
         Value::from_pairs(self.0.iter().map(|(name, value)| (*name, value.clone())))
     }
 
-    /// Facts that need no scene.
+    /// Facts that need no scene. Of each tool a text may name all that a request would say of it.
     pub fn of_tools(harness: &str, tools: &Tools) -> Self {
         let rows: Vec<_> = tools
             .iter()
-            .map(|(name, tool)| serde_json::json!({ "name": name, "about": tool.about, "signature": tool.signature }))
+            .map(|(name, tool)| {
+                serde_json::json!({
+                    "name": name,
+                    "about": tool.about,
+                    "signature": tool.signature,
+                    "params": tool.params.iter().map(row).collect::<Vec<_>>(),
+                    "example": super::bind::example(name, tool),
+                    "wire": tool.on_wire(),
+                })
+            })
             .collect();
         let kinds: Vec<(String, String)> = tools
             .iter()
@@ -153,6 +162,12 @@ impl Values {
     pub fn add_model(self, model: &Model) -> Self {
         self.with("model", &model.name).with("class", model.class.letter()).with("local", model.local)
     }
+}
+
+fn row((name, param): (&str, &Param)) -> serde_json::Value {
+    serde_json::json!({
+        "name": name, "type": param.kind.name(), "about": param.about, "required": param.required,
+    })
 }
 
 /// The name of the tool that does `kind`. Work on files falls back to the shell, so that a text

@@ -50,6 +50,7 @@ pub use output::fit;
 pub use patch::files as patch_files;
 pub use read::image_type;
 pub use shell::shell_name;
+pub(crate) use shell::{Over, Until, drive, end};
 
 /// What a tool may use. Borrowed for one call.
 pub struct ToolCx<'a> {

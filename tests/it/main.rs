@@ -9,6 +9,8 @@ mod bad_server;
 mod bad_session;
 mod bad_words;
 #[cfg(target_os = "linux")]
+mod bench_add;
+mod bench_tasks;
 mod cell;
 mod config;
 mod context;
@@ -19,6 +21,7 @@ mod exec_protocol;
 mod exec_schema;
 mod exec_stop;
 mod exec_stream;
+mod gate;
 mod harness;
 mod harness_kit;
 mod harness_load;
@@ -35,8 +38,9 @@ mod login;
 mod models;
 mod native;
 mod newcomer;
-mod run_on;
 #[cfg(target_os = "linux")]
+mod probe;
+mod run_on;
 mod sandbox;
 #[cfg(target_os = "linux")]
 mod sandbox_process;

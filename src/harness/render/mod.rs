@@ -16,7 +16,7 @@ use crate::model::{Body, Image, Item, Note, NoteKind, Part, Reply, Said, ToolRes
 use crate::wire::prompt::{LIMITS, Piece, Prompt, Role, Style, ToolSpec};
 
 use super::kit::{Kit, WRAP, opening_name};
-use super::manifest::{Again, DialectKind, NoteRole};
+use super::manifest::{Again, DialectKind, NoteRole, Offer};
 use super::template::Values;
 use super::{Masked, View};
 use mask::Masks;
@@ -42,9 +42,9 @@ pub(super) fn prompt(kit: &Kit, view: &View<'_>) -> anyhow::Result<Prompt> {
     History { kit, view, values }.render(&mut thread)?;
     let again = again::entry(kit, view);
     let held = again.is_some_and(|again| again.schema);
-    let tools = match manifest.dialect.kind {
-        DialectKind::Calls if !held => specs(kit),
-        DialectKind::Calls | DialectKind::Fenced => Vec::new(),
+    let tools = match (manifest.dialect.kind, manifest.dialect.offer) {
+        (DialectKind::Calls, Offer::Wire) if !held => specs(kit),
+        (DialectKind::Calls, _) | (DialectKind::Fenced, _) => Vec::new(),
     };
     Ok(Prompt {
         system: system.into_iter().filter(|block| !block.trim().is_empty()).collect(),
@@ -74,7 +74,7 @@ fn specs(kit: &Kit) -> Vec<ToolSpec> {
         strict: tool.strict,
         free: kit.free(tool),
     };
-    kit.tools.iter().map(spec).collect()
+    kit.tools.iter().filter(|(_, tool)| tool.on_wire()).map(spec).collect()
 }
 
 fn style(kit: &Kit) -> Style {
@@ -197,7 +197,7 @@ impl History<'_> {
         if note.harness.as_ref().is_some_and(|id| *id != self.kit.id) {
             return Ok(());
         }
-        let loud = matches!(note.kind, NoteKind::Correction | NoteKind::Guard);
+        let loud = matches!(note.kind, NoteKind::Correction | NoteKind::Guard | NoteKind::Check);
         let role = match (note.kind, self.kit.manifest.notes.role) {
             (NoteKind::Correction, _) => Role::User,
             (_, NoteRole::User) => Role::User,
