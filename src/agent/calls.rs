@@ -67,7 +67,6 @@ impl Agent {
             let text = self.harness.say(&Saying::RepeatRefused);
             return Outcome { data: json!({ guard::REFUSED: true }), ..Outcome::refused(text) };
         }
-        let asked = self.last_request();
         let cx = ToolCx {
             cwd: &self.policy.cwd,
             policy: &self.policy,
@@ -78,7 +77,7 @@ impl Agent {
             shell_timeout_most: rules.shell_timeout_most,
             needs_read: self.harness.needs_read(call),
             guards: rules.guards,
-            asked: &asked,
+            asked: self.last_request(),
             spill,
             blobs: &self.blobs,
             cancel: self.stopper.token(),

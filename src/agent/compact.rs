@@ -78,7 +78,7 @@ impl Agent {
             Err(Failure::Cancelled) => return Ok(Some(self.stopped().await)),
             Err(failure) => return Ok(Some(self.fail(format!("{why}; no summary: {failure}")).await)),
         };
-        let request = self.last_request();
+        let request = self.last_request().to_owned();
         let Some(last) = self.items.last().map(|item| item.id) else { return Ok(None) };
         self.push(Body::Summary(Summary { text: summary, request, upto: last })).await;
         self.toolbox.forget_shown();
@@ -128,9 +128,9 @@ impl Agent {
     }
 
     /// What the person asked for last, word for word.
-    pub(super) fn last_request(&self) -> String {
+    pub(super) fn last_request(&self) -> &str {
         let said = self.items.iter().rev().find_map(|item| match &item.body {
-            Body::User(said) => Some(said.text.clone()),
+            Body::User(said) => Some(said.text.as_str()),
             _ => None,
         });
         said.unwrap_or_default()

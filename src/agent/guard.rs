@@ -10,6 +10,7 @@ use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 
 use crate::model::{Action, Outcome, State, ToolCall};
+use crate::tools::RETRY;
 
 /// Identical calls before the model is told.
 pub const TELL_AT: u32 = 3;
@@ -47,7 +48,7 @@ impl Guard {
 
     /// Counts a call that ended.
     pub fn note(&mut self, call: &ToolCall, outcome: &Outcome) -> Advice {
-        if waits(&call.action, outcome) {
+        if waits(&call.action, outcome) || outcome.data[RETRY] == true {
             return Advice::GoOn;
         }
         let signature = signature(call);
