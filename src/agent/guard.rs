@@ -133,6 +133,18 @@ mod tests {
     }
 
     #[test]
+    fn a_refusal_that_opens_the_way_is_no_repeat() {
+        let mut guard = Guard::default();
+        let shown = Outcome { data: serde_json::json!({ RETRY: true }), ..Outcome::failed("look first") };
+        for _ in 0..6 {
+            assert_eq!(guard.note(&write("x"), &shown), Advice::GoOn);
+            assert!(!guard.knows(&write("x")));
+        }
+        guard.note(&write("x"), &Outcome::ok("made"));
+        assert!(guard.knows(&write("x")));
+    }
+
+    #[test]
     fn two_calls_in_turns_are_a_circle_too() {
         let circle: Vec<_> = (0..10).map(|n| shell(["ls", "pwd"][n % 2])).collect();
         let advice = run(&mut Guard::default(), &circle);

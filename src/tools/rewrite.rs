@@ -15,7 +15,7 @@ use super::rows;
 use super::seen::Intent;
 use super::text::{self, Text};
 use super::{ToolCx, Toolbox, edit, failed, path, words, write};
-use crate::code::{self, Adapted, Misfit};
+use crate::code::{self, Adapted, Misfit, Why};
 use crate::model::Outcome;
 
 /// Names listed in a text.
@@ -50,7 +50,7 @@ fn fit(cx: &ToolCx<'_>, raw: &str, (before, answer): (&str, &str)) -> Result<Ada
     let whole = || Adapted::Whole(answer.to_owned());
     match code::adapt(raw, before, answer) {
         Ok(Adapted::Parts { .. }) if wanted => Ok(whole()),
-        Err(misfit) if wanted && misfit.elided.is_none() && misfit.broken.is_none() => Ok(whole()),
+        Err(Misfit { why: Why::Names, .. }) if wanted => Ok(whole()),
         Ok(adapted) => Ok(adapted),
         Err(_) if !answer.trim().is_empty() && before.contains(answer.trim()) => Err(same(raw)),
         Err(misfit) => Err(explain(raw, &misfit)),
@@ -152,11 +152,11 @@ fn same(raw: &str) -> Outcome {
 fn explain(raw: &str, misfit: &Misfit) -> Outcome {
     const WHOLE: &str = "Send the whole file, or only those of its definitions that change, each whole";
     let (error, why, next) = match misfit {
-        Misfit { elided: Some(line), .. } => {
+        Misfit { why: Why::Elided(line), .. } => {
             let why = format!("`{}` stands for code that was left out", line.trim());
             ("elided", why, "Send every line of it, or only the definitions that change, each whole")
         }
-        Misfit { broken: Some(wrong), .. } => {
+        Misfit { why: Why::Broken(wrong), .. } => {
             let why = format!("the text does not parse, line {}: {}", wrong.line, wrong.what);
             ("unparsable", why, "Send it again as code alone, with that put right")
         }
