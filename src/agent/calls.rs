@@ -78,7 +78,6 @@ impl Agent {
     }
 
     pub(super) fn tool_cx<'a>(&'a self, call: &ToolCall, rules: &Rules, spill: &'a Path) -> ToolCx<'a> {
-        let asked = self.last_request();
         ToolCx {
             cwd: &self.policy.cwd,
             policy: &self.policy,
@@ -89,7 +88,7 @@ impl Agent {
             shell_timeout_most: rules.shell_timeout_most,
             needs_read: self.harness.needs_read(call),
             guards: rules.guards,
-            asked,
+            asked: self.last_request(),
             spill,
             blobs: &self.blobs,
             cancel: self.stopper.token(),
