@@ -59,6 +59,7 @@ async fn play_formed(
         config_dir: None,
         bounds: Bounds { steps: Some(40), ..Bounds::default() },
         unattended: true,
+        check: Default::default(),
         holds: Holds::Alone,
         stopper,
     };
