@@ -21,7 +21,7 @@ mod parse;
 mod place;
 mod python;
 
-pub use adapt::{Adapted, Misfit, adapt, names};
+pub use adapt::{Adapted, Misfit, Why, adapt, names};
 pub use findings::{Finding, findings, new_findings};
 pub use language::{Language, language};
 

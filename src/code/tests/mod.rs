@@ -9,9 +9,9 @@ fn said(path: &str, old: &str, answer: &str) -> String {
     match adapt(path, old, answer) {
         Ok(Adapted::Whole(_)) => "whole".to_owned(),
         Ok(Adapted::Parts { names, .. }) => format!("parts: {}", names.join(", ")),
-        Err(Misfit { elided: Some(line), .. }) => format!("elided: {line}"),
-        Err(Misfit { broken: Some(Finding { line, what }), .. }) => format!("broken: {line}: {what}"),
-        Err(Misfit { missing, unknown, .. }) => {
+        Err(Misfit { why: Why::Elided(line), .. }) => format!("elided: {line}"),
+        Err(Misfit { why: Why::Broken(Finding { line, what }), .. }) => format!("broken: {line}: {what}"),
+        Err(Misfit { why: Why::Names, missing, unknown, .. }) => {
             format!("missing: {}; unknown: {}", missing.join(", "), unknown.join(", "))
         }
     }
