@@ -1,4 +1,4 @@
-//! `tack harness list | show`.
+//! `tack harness list | show`, and `bench`.
 
 use std::io::Write;
 
@@ -6,6 +6,7 @@ use clap::Subcommand;
 use serde_json::json;
 
 use super::args::SessionFlags;
+use super::bench;
 use super::error::CliError;
 use super::setup;
 use crate::harness::{self, Library, Listing};
@@ -35,12 +36,17 @@ enum HarnessCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Measure which harness suits a model, on tasks
+    Bench(Box<bench::Args>),
 }
 
 pub(super) fn run(args: &Args, flags: &SessionFlags) -> Result<i32, CliError> {
+    if let Some(HarnessCommand::Bench(args)) = &args.command {
+        return bench::run(args, flags);
+    }
     let base = setup::base(flags)?;
     match &args.command {
-        None => list(&base.library, false),
+        None | Some(HarnessCommand::Bench(_)) => list(&base.library, false),
         Some(HarnessCommand::List { json }) => list(&base.library, *json),
         Some(HarnessCommand::Show { id, json }) => show(&base.library, id, *json),
     }
