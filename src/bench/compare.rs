@@ -143,3 +143,93 @@ pub fn recommend(entries: &[Entry]) -> Vec<Recommended> {
     }
     all
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::testing::entry;
+
+    #[test]
+    fn the_sign_test_is_exact() {
+        let table = [
+            (0, 0, 1.0),
+            (1, 0, 1.0),
+            (5, 0, 0.0625),
+            (6, 0, 0.03125),
+            (7, 1, 0.0703125),
+            (8, 1, 0.0390625),
+            (9, 2, 0.0654296875),
+            (10, 2, 0.03857421875),
+            (3, 3, 1.0),
+            (20, 5, 0.004077315330505371),
+        ];
+        for (wins, losses, p) in table {
+            for found in [sign_test(wins, losses), sign_test(losses, wins)] {
+                assert!((found - p).abs() < 1e-12, "{wins} : {losses} gave {found}, not {p}");
+            }
+        }
+    }
+
+    #[test]
+    fn runs_of_one_task_count_as_one_and_need_a_partner() {
+        let mut entries = Vec::new();
+        for run in 0..3 {
+            entries.push(entry("a", "often", run, if run == 0 { Verdict::Failed } else { Verdict::Solved }));
+            entries.push(entry("b", "often", run, if run == 0 { Verdict::Solved } else { Verdict::Limit }));
+            // Only one of two is the half, and no more.
+            entries.push(entry("a", "half", run, if run == 1 { Verdict::Solved } else { Verdict::Failed }));
+            entries.push(entry("b", "half", run, if run == 2 { Verdict::Void } else { Verdict::Failed }));
+        }
+        entries.push(entry("a", "alone", 0, Verdict::Solved));
+        let found = compare(&entries, "p/m", "a", "b");
+        assert_eq!((found.tasks, found.wins, found.losses), (2, 1, 0));
+        assert_eq!((found.runs, found.void, found.shown), (3, 1, false));
+    }
+
+    #[test]
+    fn six_of_six_are_shown_and_five_of_five_are_not() {
+        for (n, shown) in [(5, false), (6, true)] {
+            let tasks: Vec<String> = (0..n).map(|n| format!("t{n}")).collect();
+            let both =
+                |task: &String| [entry("a", task, 0, Verdict::Failed), entry("b", task, 0, Verdict::Solved)];
+            let entries: Vec<Entry> = tasks.iter().flat_map(both).collect();
+            assert_eq!(compare(&entries, "p/m", "a", "b").shown, shown, "{n}");
+        }
+    }
+
+    #[test]
+    fn another_model_at_the_server_makes_it_void() {
+        let mut entries: Vec<Entry> = (0..8)
+            .flat_map(|n| {
+                let task = format!("t{n}");
+                [entry("a", &task, 0, Verdict::Solved), entry("b", &task, 0, Verdict::Failed)]
+            })
+            .collect();
+        assert!(compare(&entries, "p/m", "a", "b").shown);
+        entries.iter_mut().for_each(|entry| entry.served = Some("one".into()));
+        assert!(compare(&entries, "p/m", "a", "b").shown);
+        entries[5].served = Some("two".into());
+        let found = compare(&entries, "p/m", "a", "b");
+        assert!(found.invalid.is_some() && !found.shown);
+    }
+
+    #[test]
+    fn the_best_is_who_solves_most_then_who_takes_fewest_tokens() {
+        let with = |mut entry: Entry, output: u64| {
+            entry.usage.output = output;
+            entry
+        };
+        let entries = [
+            with(entry("dear", "t", 0, Verdict::Solved), 900),
+            with(entry("cheap", "t", 0, Verdict::Solved), 300),
+            with(entry("useless", "t", 0, Verdict::Failed), 1),
+        ];
+        let best = recommend(&entries);
+        assert_eq!((best[0].harness.as_str(), best[0].against.b.as_str()), ("cheap", "dear"));
+        assert_eq!(recommend(&entries[2..]), []);
+        assert_eq!(
+            recommend(&[entry("a", "t", 0, Verdict::Failed), entry("b", "t", 0, Verdict::Failed)]),
+            []
+        );
+    }
+}

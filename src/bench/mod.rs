@@ -12,6 +12,7 @@ mod entry;
 mod external;
 mod folder;
 mod results;
+mod room;
 mod run;
 mod selftest;
 mod series;
@@ -20,13 +21,16 @@ mod signs;
 mod subject;
 mod table;
 mod task;
+#[cfg(test)]
+mod testing;
 mod watch;
 
-pub use check::{CheckResult, Room, Ruling, run_check, run_solve};
+pub use check::{CheckResult, Ruling, run_check, run_solve};
 pub use compare::{Compared, DECISIVE, Recommended, compare, recommend, sign_test};
 pub use entry::{Entry, Key, Sign, Verdict, Void};
 pub use folder::copy;
 pub use results::Results;
+pub use room::Room;
 pub use run::{Job, Runner};
 pub use selftest::{Tested, selftest, selftest_all};
 pub use series::{Finished, Progress, Series};

@@ -79,3 +79,41 @@ impl Results {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::testing::entry;
+
+    #[test]
+    fn what_was_cut_off_costs_itself_and_nothing_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("deep/results.jsonl");
+        let mut results = Results::open(&path).unwrap();
+        let (first, second) = (entry("a", "t", 0, Verdict::Solved), entry("a", "u", 0, Verdict::Failed));
+        results.add(first.clone()).unwrap();
+        let half = serde_json::to_string(&second).unwrap();
+        let whole = fs::read_to_string(&path).unwrap();
+        fs::write(&path, format!("{whole}no entry\n{}", &half[..50])).unwrap();
+
+        let mut results = Results::open(&path).unwrap();
+        assert_eq!(results.unread, 2);
+        assert!(results.has(&first.key) && !results.has(&second.key));
+        results.add(second.clone()).unwrap();
+        let results = Results::open(&path).unwrap();
+        assert_eq!((results.unread, results.find(&second.key)), (2, Some(&second)));
+    }
+
+    #[test]
+    fn a_void_run_is_run_again_and_gives_way_to_a_real_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut results = Results::open(&dir.path().join("r.jsonl")).unwrap();
+        let (void, real) = (entry("a", "t", 0, Verdict::Void), entry("a", "t", 0, Verdict::Failed));
+        results.add(void.clone()).unwrap();
+        assert!(!results.has(&void.key));
+        assert_eq!(results.find(&void.key), Some(&void));
+        results.add(real.clone()).unwrap();
+        results.add(void.clone()).unwrap();
+        assert_eq!(results.find(&void.key), Some(&real));
+    }
+}

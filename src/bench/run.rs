@@ -12,14 +12,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::watch::Watched;
 use super::{
-    CheckResult, Entry, Key, Own, Player, Room, Ruling, Subject, Task, Verdict, Void, external, folder,
-    run_check, served, signs,
+    CheckResult, Entry, Key, Own, Player, Room, Ruling, Subject, Task, Verdict, Void, folder, run_check,
+    served, signs,
 };
 use crate::agent::{Agent, Bounds, End, Event, Setup, Stopper, Why, events};
 use crate::model::{Body, Item, Said, Usage, WireKind};
 use crate::sandbox::{EnvWish, Op, Sandbox, Scratch, Verdict as Allowed, Wish};
 use crate::store::Sessions;
-use crate::tools::Over;
 
 /// How long an agent that was told to stop may take for it.
 const LAST_WORDS: Duration = Duration::from_secs(20);
@@ -118,7 +117,7 @@ impl Runner {
     }
 
     /// A fresh folder where the sandbox lets an agent write.
-    fn place(&self) -> anyhow::Result<Scratch> {
+    pub fn place(&self) -> anyhow::Result<Scratch> {
         let mut trouble = None;
         for place in &self.places {
             let scratch = match Scratch::make(place) {
@@ -254,25 +253,19 @@ impl Runner {
         agent: &super::External,
         scratch: &Path,
     ) -> anyhow::Result<Played> {
-        let (home, tmp) = (scratch.join("home"), scratch.join("tmp"));
-        std::fs::create_dir(&home)?;
-        std::fs::create_dir(&tmp)?;
-        let given = external::Given {
-            sandbox: &*self.sandbox,
-            wish: &Wish { tmp: Some(tmp), ..self.wish.clone() },
-            vars: &self.vars,
-            dir: &scratch.join("work"),
-            home: &home,
-            model: &job.subject.model,
-            base_url: job.subject.provider.as_ref().map_or("", |provider| &provider.base_url),
-            cancel: &self.cancel,
-        };
-        let ran = agent.play(job.task, &given).await?;
+        let place = scratch.join("scratch");
+        let room = self.room(&self.wish, &place);
+        let ran = agent.play((job.subject, job.task), &scratch.join("work"), &room).await?;
         if ran.never_ran() {
             let why = ran.output.lines().last().unwrap_or_default();
             return Ok(Played::void(Void::Agent, format!("{} did not run: {why}", job.subject.name)));
         }
-        Ok(Played { limit: ran.over == Over::TimedOut, answer: ran.output, ..Played::default() })
+        Ok(Played { limit: ran.timed_out(), answer: ran.output, ..Played::default() })
+    }
+
+    /// Where scripts run under `wish`, with their folders in `scratch`.
+    pub fn room<'a>(&'a self, wish: &'a Wish, scratch: &'a Path) -> Room<'a> {
+        Room { sandbox: &*self.sandbox, wish, vars: &self.vars, scratch, cancel: &self.cancel }
     }
 
     async fn judge(&self, job: &Job<'_>, answer: &str, scratch: &Path) -> CheckResult {
@@ -286,13 +279,8 @@ impl Runner {
                 denied: None,
             };
         }
-        let room = Room {
-            sandbox: &*self.sandbox,
-            wish: &Wish { hide: Vec::new(), ..self.wish.clone() },
-            vars: &self.vars,
-            scratch: &scratch.join("check"),
-            cancel: &self.cancel,
-        };
+        let place = scratch.join("check");
+        let room = self.room(&self.wish, &place);
         run_check(job.task, &copy, answer, &room).await
     }
 }

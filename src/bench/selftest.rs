@@ -6,7 +6,8 @@ use std::io;
 
 use futures_util::{StreamExt, stream};
 
-use super::check::{CheckResult, Room, Ruling, run_check, run_solve};
+use super::check::{CheckResult, Ruling, run_check, run_solve};
+use super::room::Room;
 use super::task::Task;
 use crate::sandbox::Scratch;
 

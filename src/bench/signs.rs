@@ -135,3 +135,123 @@ impl<'a> Found<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::model::{ItemId, Note, Origin, Reply, ToolResult, Usage, WireKind};
+
+    fn origin() -> Origin {
+        let text = |text: &str| text.to_owned();
+        Origin { provider: text("p"), model: text("m"), wire: WireKind::Chat, harness: text("h"), surface: 1 }
+    }
+
+    /// A reply with one call, and what came of it.
+    fn did(n: u64, action: Action, outcome: Outcome) -> [Body; 2] {
+        let id = CallId::of(ItemId(n), 0);
+        let call = ToolCall {
+            id: id.clone(),
+            given: None,
+            name: action.kind().to_owned(),
+            args: serde_json::to_string(&action).unwrap(),
+            recovered: false,
+            span: None,
+            action,
+        };
+        let parts = vec![Part::Call(call)];
+        let reply = Reply { origin: origin(), parts, usage: Usage::default(), stop: Stop::Calls };
+        [Body::Assistant(reply), Body::Result(ToolResult { call: id, outcome, shown: Vec::new() })]
+    }
+
+    fn said(stop: Stop) -> Body {
+        Body::Assistant(Reply { origin: origin(), parts: Vec::new(), usage: Usage::default(), stop })
+    }
+
+    fn edit() -> Action {
+        Action::Edit { path: "a".into(), edits: Vec::new() }
+    }
+
+    fn read() -> Action {
+        Action::Read { path: "a".into(), line: None, count: None, image: false }
+    }
+
+    fn failed(data: Value) -> Outcome {
+        Outcome { data, ..Outcome::failed("no") }
+    }
+
+    fn completed() -> Body {
+        Body::Mark(Mark::Completed { usage: Usage::default() })
+    }
+
+    fn found(bodies: Vec<Body>, verdict: Verdict) -> Vec<(Sign, u32)> {
+        let at = jiff::Timestamp::UNIX_EPOCH;
+        let items: Vec<Item> = bodies
+            .into_iter()
+            .enumerate()
+            .map(|(n, body)| Item { id: ItemId(n as u64 + 1), turn: 1, at, body })
+            .collect();
+        signs(&items, verdict).into_iter().collect()
+    }
+
+    #[test]
+    fn each_sign_is_read_from_what_happened() {
+        let ok = || Outcome::ok("ok");
+        let note = Note { kind: NoteKind::Correction, text: "no".into(), harness: None };
+        let unknown = Action::Unknown { name: "x".into(), why: "none".into() };
+        let mut as_text = did(1, edit(), ok());
+        if let Body::Assistant(Reply { parts, .. }) = &mut as_text[0]
+            && let Part::Call(call) = &mut parts[0]
+        {
+            call.recovered = true;
+        }
+        let finish = Action::Submit { text: String::new() };
+        let twice = [did(1, read(), ok()), did(2, read(), ok())].concat();
+        let between = [did(1, read(), ok()), did(2, edit(), ok()), did(3, read(), ok())].concat();
+        let table: [(&str, Vec<Body>, Verdict, Vec<(Sign, u32)>); 14] = [
+            ("nothing", did(1, edit(), ok()).to_vec(), Verdict::Solved, vec![]),
+            ("as text", as_text.to_vec(), Verdict::Solved, vec![(Sign::CallAsText, 1)]),
+            ("corrected", vec![Body::Note(note)], Verdict::Solved, vec![(Sign::Malformed, 1)]),
+            ("no tool", did(1, unknown, ok()).to_vec(), Verdict::Solved, vec![(Sign::Malformed, 1)]),
+            ("length", vec![said(Stop::Length)], Verdict::Solved, vec![(Sign::CutOff, 1)]),
+            (
+                "not there",
+                did(1, edit(), failed(json!({"error": "no_match"}))).to_vec(),
+                Verdict::Solved,
+                vec![(Sign::EditNotFound, 1)],
+            ),
+            (
+                "guarded",
+                did(1, edit(), failed(json!({"error": "breaks"}))).to_vec(),
+                Verdict::Solved,
+                vec![(Sign::EditRefused, 1)],
+            ),
+            ("full disk", did(1, edit(), failed(json!({"error": "io"}))).to_vec(), Verdict::Solved, vec![]),
+            ("again", twice.clone(), Verdict::Solved, vec![(Sign::RepeatedCall, 1)]),
+            ("again, after a change", between, Verdict::Solved, vec![]),
+            (
+                "only read",
+                [twice, vec![completed()]].concat(),
+                Verdict::Failed,
+                vec![(Sign::RepeatedCall, 1), (Sign::ReadWithoutEdit, 1), (Sign::CheckFailed, 1)],
+            ),
+            (
+                "handed in at once",
+                [did(1, finish, ok()).to_vec(), vec![completed()]].concat(),
+                Verdict::Failed,
+                vec![(Sign::EndedWithoutFinishing, 1)],
+            ),
+            (
+                "wrong",
+                [did(1, edit(), ok()).to_vec(), vec![completed()]].concat(),
+                Verdict::Failed,
+                vec![(Sign::CheckFailed, 1)],
+            ),
+            ("never ended", did(1, edit(), ok()).to_vec(), Verdict::Limit, vec![]),
+        ];
+        for (what, bodies, verdict, want) in table {
+            assert_eq!(found(bodies, verdict), want, "{what}");
+        }
+    }
+}

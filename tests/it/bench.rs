@@ -2,7 +2,7 @@
 //! says "not shown" of one that is not, goes on where it was stopped, and tells outages from failures.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -26,7 +26,11 @@ impl Place {
                 "#!/bin/sh\ngrep -q {name} out && exit 0\necho \"out does not say {name}\"\nexit 1\n"
             );
             let kept = n % 2 == 0;
-            place.task(&name, &format!("prompt = \"Write {name} into the file out.\"\nkept = {kept}\n"), &check);
+            place.task(
+                &name,
+                &format!("prompt = \"Write {name} into the file out.\"\nkept = {kept}\n"),
+                &check,
+            );
         }
         place
     }
@@ -50,7 +54,7 @@ impl Place {
         std::fs::write(dir.join("harness.toml"), text).unwrap();
     }
 
-    fn args<'a>(&self, args: &[&'a str]) -> Vec<String> {
+    fn args(&self, args: &[&str]) -> Vec<String> {
         let start = ["harness", "bench"].iter().chain(args).map(|arg| (*arg).to_owned());
         start.chain(["--tasks".to_owned(), self.tasks().display().to_string()]).collect()
     }
@@ -99,14 +103,232 @@ fn plain(text: &str, place: &Place) -> String {
     regex::Regex::new(r" +\d+\.\d(  |\n)").unwrap().replace_all(&seconds, "  <s>$1").into_owned()
 }
 
+/// `minimal` can do all but one, the other harness half of them.
+fn better(task: usize, harness: &str) -> bool {
+    task != 13 && (harness == "minimal" || task % 2 == 0)
+}
+
+/// Each can do half of them, and not the same.
+fn alike(task: usize, harness: &str) -> bool {
+    if harness == "minimal" { task % 2 == 0 } else { task % 4 < 2 }
+}
+
 #[test]
-fn a_real_difference_is_found() {
-    let server = skilled(|task, harness| task != 13 && (harness == "minimal" || task % 2 == 0));
+fn a_real_difference_is_found_and_the_better_harness_stored() {
+    let server = skilled(better);
     let place = Place::new(&server);
     let ran = place.bench(&["--harnesses", "minimal,other", "--store"]).code(0);
     assert_snapshot!(plain(&ran.stdout, &place));
     let first: Vec<&str> = ran.stderr.lines().take(2).collect();
-    assert_snapshot!(plain(&first.join("\n"), &place), @"");
+    assert_snapshot!(plain(&first.join("\n"), &place));
     let config = std::fs::read_to_string(place.tack.home().join("config.toml")).unwrap();
     assert!(config.contains("[models.\"mock/mock\"]\nharness = \"minimal\""), "{config}");
+}
+
+#[test]
+fn a_difference_that_is_none_is_not_shown_and_nothing_is_run_twice() {
+    let server = skilled(alike);
+    let place = Place::new(&server);
+    let ran = place.bench(&["compare", "minimal", "other", "-m", "mock"]).code(0);
+    assert_snapshot!(plain(&ran.stdout, &place));
+    let asked = || server.requests().iter().filter(|request| request.method == "POST").count();
+    let before = asked();
+    let kept = place.bench(&["compare", "minimal", "other", "-m", "mock", "--kept", "--by-task"]).code(0);
+    assert_snapshot!(plain(&kept.stdout, &place));
+    assert_eq!(asked(), before, "all of it was in the results");
+    place.bench(&["--harnesses", "other", "--only", "t00", "--fresh"]).code(0);
+    assert_eq!(asked(), before + 2);
+    place.harness("other", "[request]\ntop_p = 0.6\n");
+    place.bench(&["--harnesses", "other", "--only", "t00"]).code(0);
+    assert_eq!(asked(), before + 4, "a harness that was changed is another one");
+}
+
+#[test]
+fn runs_of_all_harnesses_take_turns() {
+    let server = skilled(alike);
+    let place = Place::new(&server);
+    place.bench(&["--harnesses", "minimal,other", "--only", "t00,t01", "--runs", "2"]).code(0);
+    let order = |place: &Place| -> Vec<String> {
+        let name = |one: &Value| format!("{}{}{}", one["task"], one["run"], one["harness"]).replace('"', "");
+        place.results().iter().map(name).collect()
+    };
+    let all = "t000minimal t000other t001minimal t001other t010minimal t010other t011minimal t011other";
+    assert_eq!(order(&place).join(" "), all);
+    place.bench(&["--harnesses", "minimal", "--seed", "3"]).code(0);
+    let shuffled: Vec<String> = order(&place).split_off(8);
+    assert!(shuffled.len() == 14 && !shuffled.is_sorted(), "{shuffled:?}");
+    let asked = server.requests().into_iter().filter(|request| request.method == "POST");
+    let seeds: Vec<Value> = asked.map(|request| request.body["seed"].clone()).collect();
+    assert!(seeds.first() == Some(&Value::Null) && seeds.last() == Some(&json!(3)), "{seeds:?}");
+}
+
+#[test]
+fn a_bench_that_is_stopped_goes_on_where_it_was() {
+    let hung = AtomicBool::new(false);
+    let server = Server::with(Vec::new(), move |request| {
+        let reply = as_skilled(request, better)?;
+        let third = request.said().contains("Write t02") && !hung.swap(true, Ordering::SeqCst);
+        Some(if third { sse([txt("I will"), Frame::Hang]) } else { reply })
+    });
+    let place = Place::new(&server);
+    let child = place.tack.command(place.args(&["--harnesses", "minimal"])).spawn().unwrap();
+    server.wait(|all| {
+        all.iter().any(|request| request.method == "POST" && request.said().contains("Write t02"))
+    });
+    wait_for("two entries", || place.results().len() == 2);
+    let pid = child.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    let ran = finish(child, None).code(130);
+    assert!(ran.stderr.contains("2 of 14 runs are in"), "{}", ran.stderr);
+    assert_eq!(place.results().len(), 2);
+    let ran = place.bench(&["--harnesses", "minimal"]).code(0);
+    assert!(ran.stderr.starts_with("[3/14]"), "{}", ran.stderr);
+    assert_eq!(place.results().len(), 14);
+    let left = std::fs::read_dir(place.tack.home().join("bench/runs")).unwrap().count();
+    assert_eq!(left, 0, "folders of runs are gone");
+}
+
+#[test]
+fn a_server_that_is_gone_is_no_failure_of_the_model() {
+    let server = Server::with(Vec::new(), |request| (request.method == "POST").then(|| error(401, "no")));
+    let place = Place::new(&server);
+    let ran = place.bench(&["--harnesses", "minimal,other"]).code(1);
+    let said: Vec<&str> = ran.stderr.lines().rev().take(2).collect();
+    assert!(said[1].starts_with("tack: three runs in a row say nothing"), "{}", ran.stderr);
+    assert!(said[0].contains("0 of 28 runs are in"), "{}", ran.stderr);
+    let voids: Vec<Value> = place.results().iter().map(|one| one["void"].clone()).collect();
+    assert_eq!(voids, ["server", "server", "server"]);
+}
+
+#[test]
+fn a_server_that_changes_its_model_makes_the_comparison_void() {
+    let asked = AtomicUsize::new(0);
+    let server = Server::with(Vec::new(), move |request| {
+        if request.path.ends_with("/models") {
+            let size = if asked.fetch_add(1, Ordering::SeqCst) < 3 { 1 } else { 2 };
+            let model = json!({"id": "mock", "created": size + 7, "meta": {"n_params": size}});
+            return Some(json_body(200, &json!({"data": [model]})));
+        }
+        as_skilled(request, better)
+    });
+    let place = Place::new(&server);
+    let ran = place.bench(&["compare", "minimal", "other", "--only", "t00,t01"]).code(1);
+    assert!(ran.stderr.contains("tack: the comparison is void: "), "{}", ran.stderr);
+    assert!(ran.stdout.contains("void: the server changed its model while t00 ran"), "{}", ran.stdout);
+    assert_eq!(place.results()[1]["void"], "model");
+    assert_eq!(place.results()[3]["verdict"], "failed", "the rest was run");
+}
+
+#[test]
+fn a_check_that_hangs_is_void_and_a_model_that_never_stops_meets_its_limit() {
+    let server = Server::with(Vec::new(), |request| {
+        let never = request.said().contains("Write t01");
+        let more = json!({ "command": "date +%N >> log; cat log" });
+        if never && request.method == "POST" {
+            return Some(calls(&format!("c{}", request.said().len()), "bash", &more));
+        }
+        as_skilled(request, better)
+    });
+    let place = Place::new(&server);
+    place.task(
+        "t00",
+        "prompt = \"Write t00 into out.\"\n[limits]\ncheck_seconds = 1\n",
+        "#!/bin/sh\nsleep 100\n",
+    );
+    place.task("t01", "prompt = \"Write t01 into out.\"\n[limits]\nturns = 3\n", "#!/bin/sh\nexit 1\n");
+    let ran = place.bench(&["--harnesses", "minimal", "--only", "t00,t01,t02"]).code(0);
+    let verdicts: Vec<Value> = place.results().iter().map(|one| one["verdict"].clone()).collect();
+    assert_eq!(verdicts, ["void", "limit", "solved"]);
+    assert_eq!(place.results()[0]["void"], "check");
+    assert_eq!(place.results()[1]["requests"], 3);
+    assert!(ran.stdout.contains("1/2 (1 void)"), "{}", ran.stdout);
+}
+
+#[test]
+fn the_agent_sees_neither_the_check_nor_what_others_did() {
+    let server = Server::with(Vec::new(), |request| {
+        if request.method != "POST" || request.said().contains("\"tool\"") {
+            return (request.method == "POST").then(|| says("done"));
+        }
+        let look = json!({ "command": "cat ../../../../../tasks/t00/check > out; cat ../../../results.sessions/*/*/* >> out; ls /nothing" });
+        Some(calls("a", "bash", &look))
+    });
+    let place = Place::new(&server);
+    place.bench(&["--harnesses", "minimal", "--only", "t00"]).code(0);
+    let again = place.bench(&["--harnesses", "minimal", "--only", "t00", "--fresh"]).code(0);
+    assert!(again.stdout.contains(" 0/1 "), "{}", again.stdout);
+    let sessions = place.tack.home().join("bench").join(place.results()[1]["session"].as_str().unwrap());
+    let told = std::fs::read_to_string(sessions).unwrap();
+    assert!(told.contains("ermission denied") || told.contains("No such file"), "{told}");
+}
+
+#[test]
+fn another_agent_runs_in_a_home_of_its_own() {
+    let server = Server::start(Vec::new());
+    let place = Place::new(&server);
+    let good = "x=test -z \"$(ls -A $HOME)\" && echo hi > $HOME/note && printf %s\\\\n {prompt} > out";
+    let args = ["--harnesses", "x", "--only", "t00,t01", "--external", good];
+    let ran = place.bench(&args).code(0);
+    assert!(ran.stdout.contains("x           2/2              -"), "{}", ran.stdout);
+    assert!(!place.tack.home().join("note").exists());
+    assert!(server.requests().iter().all(|request| request.method == "GET"));
+    let args = ["--harnesses", "y", "--only", "t00", "--external", "y=no-such-agent {prompt}"];
+    place.bench(&args).code(1);
+    assert_eq!(place.results()[2]["void"], "agent");
+}
+
+#[test]
+fn what_cannot_be_run_is_said_before_anything_is() {
+    let server = Server::start(Vec::new());
+    let place = Place::new(&server);
+    std::fs::create_dir(place.tasks().join("bare")).unwrap();
+    std::fs::write(place.tasks().join("bare/task.toml"), "prompt = \"x\"\n").unwrap();
+    let ran = place.bench(&["--harnesses", "minimal"]).code(2);
+    assert!(ran.stderr.contains("bare/check"), "{}", ran.stderr);
+    std::fs::remove_dir_all(place.tasks().join("bare")).unwrap();
+    let table: [(&[&str], &str); 5] = [
+        (&["--only", "t99"], "no task is called or tagged t99"),
+        (&["--harnesses", "nobody"], "there is no harness `nobody`"),
+        (
+            &["--harnesses", "x", "--max-cost", "1", "--external", "x=y {prompt}"],
+            "nobody counts what x spends",
+        ),
+        (&["--external", "x"], "is not NAME='COMMAND'"),
+        (&["compare", "minimal", "minimal"], "one and the same"),
+    ];
+    for (args, want) in table {
+        let ran = place.bench(args).code(2);
+        assert!(ran.stderr.contains(want), "{}", ran.stderr);
+    }
+    assert!(server.requests().is_empty());
+}
+
+#[test]
+fn json_has_entries_and_sums() {
+    let server = skilled(better);
+    let place = Place::new(&server);
+    let ran = place.bench(&["compare", "minimal", "other", "--only", "t00,t01", "--json"]).code(0);
+    let mut all: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(all["entries"].as_array().unwrap().len(), 4);
+    all["entries"].as_array_mut().unwrap().truncate(1);
+    for entry in all["entries"].as_array_mut().unwrap() {
+        for field in ["surface", "task_hash", "tack", "seconds", "session", "at"] {
+            assert!(!entry[field].is_null(), "{field}: {entry}");
+            entry[field] = "…".into();
+        }
+    }
+    for row in all["rows"].as_array_mut().unwrap() {
+        row["seconds"] = "…".into();
+    }
+    assert_snapshot!(serde_json::to_string_pretty(&all).unwrap());
+}
+
+#[test]
+fn tasks_are_tested_themselves() {
+    let server = Server::start(Vec::new());
+    let place = Place::new(&server);
+    place.task("t01", "prompt = \"x\"\n", "#!/bin/sh\nexit 0\n");
+    let ran = place.bench(&["--selftest", "--only", "t00,t01"]).code(1);
+    assert!(ran.stdout.contains("t01: check passes on the untouched folder"), "{}", ran.stdout);
+    assert!(ran.stderr.contains("1 of 2 tasks are not sound"), "{}", ran.stderr);
 }

@@ -2,6 +2,7 @@
 
 mod flags;
 mod print;
+mod selftest;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -21,6 +22,8 @@ use crate::config::{self, Change};
 use crate::sandbox::{Mode, Wish};
 use flags::Flags;
 
+/// Nothing came of it.
+const FAILED: i32 = 1;
 /// A limit ended it, as in one-shot mode.
 const LIMIT: i32 = 3;
 
@@ -29,6 +32,10 @@ pub(super) struct Args {
     /// Harnesses to run, or `auto`; the configured one when left out
     #[arg(long, alias = "harness", value_name = "H[,H]", value_delimiter = ',')]
     harnesses: Vec<String>,
+
+    /// Test the tasks themselves: each check has to say no before and yes after the task is done
+    #[arg(long)]
+    selftest: bool,
 
     #[command(flatten)]
     flags: Flags,
@@ -54,6 +61,7 @@ enum BenchCommand {
 pub(super) fn run(args: &Args, session: &SessionFlags) -> Result<i32, CliError> {
     match &args.command {
         Some(BenchCommand::Compare { a, b, flags }) => compare(a, b, flags, session),
+        None if args.selftest => selftest::run(&args.flags, session),
         None => measure(args, session),
     }
 }
@@ -118,7 +126,7 @@ fn finish(harnesses: &[String], flags: &Flags, session: &SessionFlags) -> Result
     };
     let mut results = results(&base, flags)?;
     let stopper = Stopper::default();
-    let runner = runner(&base, flags, &results, &series, &stopper)?;
+    let runner = runner(&base, flags, &results, &series.tasks, &stopper)?;
     let runtime = runtime()?;
     let finished = runtime.block_on(async {
         let mut hear = print::progress;
@@ -133,6 +141,7 @@ fn finish(harnesses: &[String], flags: &Flags, session: &SessionFlags) -> Result
     let (done, of) = (series.jobs().iter().filter(|job| results.has(&job.key)).count(), series.jobs().len());
     let go_on = format!("{done} of {of} runs are in {}", results.path().display());
     let code = match finished? {
+        Finished::All if done == 0 => FAILED,
         Finished::All => 0,
         Finished::Stopped => {
             note(&format!("stopped; {go_on}: the same command goes on from there"));
@@ -309,15 +318,12 @@ fn runner(
     base: &Base,
     flags: &Flags,
     results: &Results,
-    series: &Series,
+    tasks: &[Task],
     stopper: &Stopper,
 ) -> Result<Runner, CliError> {
     let sessions = results.sessions();
-    std::fs::create_dir_all(&sessions).map_err(|error| {
-        CliError::failed(format!("no place for the sessions in {}: {error}", sessions.display()))
-    })?;
     // Neither how it is judged nor how others did it.
-    let mut hide: Vec<PathBuf> = series.tasks.iter().map(|task| task.dir.clone()).collect();
+    let mut hide: Vec<PathBuf> = tasks.iter().map(|task| task.dir.clone()).collect();
     hide.push(sessions.clone());
     hide.extend(base.config.sandbox.hide.iter().cloned());
     let dirs = [&base.dirs.config, &base.dirs.data, &base.dirs.state];

@@ -107,9 +107,7 @@ fn table(rows: &[&Row]) -> String {
             tokens(row.new),
             tokens(row.usage.map(|usage| usage.cached)),
             tokens(row.usage.map(|usage| usage.output)),
-            row.cost
-                .filter(|_| row.usage.is_some())
-                .map_or_else(|| "-".to_owned(), |cost| format!("${cost:.4}")),
+            row.cost.filter(|_| row.usage.is_some()).map_or_else(|| "-".to_owned(), dollars),
             format!("{:.1}", row.seconds),
             signs.join(", "),
         ]
@@ -156,7 +154,7 @@ fn align(lines: &[Vec<String>]) -> String {
 }
 
 fn verdict(compared: &Compared) -> String {
-    let Compared { model, a, b, tasks, runs, wins, losses, p, .. } = compared;
+    let Compared { model, a, b, tasks, runs, wins, losses, .. } = compared;
     let mut text = format!("{a} against {b} on {model}: {wins} : {losses} of {} ", count(*tasks, "task"));
     if *runs > 1 {
         text.push_str("(a task counts once, by most of its runs) ");
@@ -168,7 +166,6 @@ fn verdict(compared: &Compared) -> String {
     if compared.void > 0 {
         let _ = writeln!(text, "void runs, not counted: {}", compared.void);
     }
-    let _ = p;
     text.replace(" \n", "\n")
 }
 
@@ -196,6 +193,10 @@ fn recommendation(one: &Recommended) -> String {
         against.losses,
         shown(against)
     )
+}
+
+fn dollars(cost: f64) -> String {
+    if cost == 0.0 { "$0".to_owned() } else { format!("${cost:.4}") }
 }
 
 fn count(n: u32, what: &str) -> String {
