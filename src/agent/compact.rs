@@ -127,7 +127,7 @@ impl Agent {
     }
 
     /// What the person asked for last, word for word.
-    fn last_request(&self) -> String {
+    pub(super) fn last_request(&self) -> String {
         let said = self.items.iter().rev().find_map(|item| match &item.body {
             Body::User(said) => Some(said.text.clone()),
             _ => None,

@@ -6,6 +6,7 @@
 //! sandbox. What the entries show is worked out by pure functions over them: [`rows`], [`compare()`],
 //! [`recommend`]. How it is told to a person is for `cli`.
 
+mod add;
 mod check;
 mod compare;
 mod entry;
@@ -18,6 +19,7 @@ mod selftest;
 mod series;
 mod served;
 mod signs;
+mod story;
 mod subject;
 mod table;
 mod task;
@@ -25,13 +27,14 @@ mod task;
 mod testing;
 mod watch;
 
+pub use add::{Added, Wanted, add};
 pub use check::{CheckResult, Ruling, run_check, run_solve};
 pub use compare::{Compared, DECISIVE, Recommended, compare, recommend, sign_test};
 pub use entry::{Entry, Key, Sign, Verdict, Void};
 pub use folder::copy;
 pub use results::Results;
 pub use room::Room;
-pub use run::{Job, Runner};
+pub use run::{Job, Ran, Runner};
 pub use selftest::{Tested, selftest, selftest_all};
 pub use series::{Finished, Progress, Series};
 pub use signs::signs;

@@ -16,6 +16,7 @@ use super::{
     served, signs,
 };
 use crate::agent::{Agent, Bounds, End, Event, Setup, Stopper, Why, events};
+use crate::config::CheckKeys;
 use crate::model::{Body, Item, Said, Usage, WireKind};
 use crate::sandbox::{EnvWish, Op, Sandbox, Scratch, Verdict as Allowed, Wish};
 use crate::store::Sessions;
@@ -53,6 +54,15 @@ pub struct Job<'a> {
     pub cost: Option<f64>,
 }
 
+/// What came of a job.
+pub enum Ran {
+    Done(Box<Entry>),
+    /// Somebody stopped it: there is nothing to keep.
+    Stopped,
+    /// The money ran out in the middle, after this much: it says nothing of the harness.
+    Broke(f64),
+}
+
 /// What the agent did, before anybody judged it.
 #[derive(Default)]
 struct Played {
@@ -73,11 +83,10 @@ struct Played {
 }
 
 impl Runner {
-    /// None when it was stopped, or the money ran out in the middle: then there is nothing to keep.
-    pub async fn run(&self, job: &Job<'_>) -> anyhow::Result<Option<Entry>> {
+    pub async fn run(&self, job: &Job<'_>) -> anyhow::Result<Ran> {
         let before = match self.served(job.subject).await {
             Ok(before) => before,
-            Err(why) => return Ok(Some(entry(job, Played::void(Void::Server, why), 0.0))),
+            Err(why) => return Ok(Ran::done(entry(job, Played::void(Void::Server, why), 0.0))),
         };
         let scratch = self.place()?;
         let dir = scratch.path().join("work");
@@ -88,8 +97,11 @@ impl Runner {
             Player::External(agent) => self.external(job, agent, scratch.path()).await?,
         };
         let seconds = began.elapsed().as_secs_f64();
-        if self.cancel.is_cancelled() || played.broke {
-            return Ok(None);
+        if self.cancel.is_cancelled() {
+            return Ok(Ran::Stopped);
+        }
+        if played.broke {
+            return Ok(Ran::Broke(played.cost.unwrap_or(0.0)));
         }
         let after = self.served(job.subject).await;
         if let (None, Err(why)) = (&played.void, &after) {
@@ -113,7 +125,7 @@ impl Runner {
             }
         };
         made.served = before;
-        Ok((!self.cancel.is_cancelled()).then_some(made))
+        Ok(if self.cancel.is_cancelled() { Ran::Stopped } else { Ran::done(made) })
     }
 
     /// A fresh folder where the sandbox lets an agent write.
@@ -173,7 +185,9 @@ impl Runner {
             policy,
             session,
             loaded: None,
+            // Nothing of the machine's owner: neither instructions nor the check of another project.
             config_dir: None,
+            check: CheckKeys::default(),
             bounds: Bounds { steps: Some(task.limits.turns), cost: job.cost, compact_at: own.compact_at },
             unattended: true,
             holds: own.holds,
@@ -282,6 +296,12 @@ impl Runner {
         let place = scratch.join("check");
         let room = self.room(&self.wish, &place);
         run_check(job.task, &copy, answer, &room).await
+    }
+}
+
+impl Ran {
+    fn done(entry: Entry) -> Self {
+        Self::Done(Box::new(entry))
     }
 }
 

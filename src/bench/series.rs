@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use anyhow::Context;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
-use super::run::{Job, Runner};
+use super::run::{Job, Ran, Runner};
 use super::{Entry, Key, Results, Subject, Task, Verdict, Void};
 
 /// Void runs in a row after which it makes no sense to go on.
@@ -121,11 +121,10 @@ impl Series {
                 running.push(async move { runner.run(&Job { cost: share, ..job }).await });
             }
             let Some(ended) = running.next().await else { return Ok(Finished::All) };
-            let Some(entry) = ended? else {
-                return Ok(match runner.cancel.is_cancelled() {
-                    true => Finished::Stopped,
-                    false => Finished::Spent(spent),
-                });
+            let entry = match ended? {
+                Ran::Done(entry) => *entry,
+                Ran::Stopped => return Ok(Finished::Stopped),
+                Ran::Broke(cost) => return Ok(Finished::Spent(spent + cost)),
             };
             done += 1;
             spent += entry.cost.unwrap_or(0.0);

@@ -6,7 +6,7 @@ use super::{Sign, Verdict};
 use crate::model::{Action, Body, CallId, Item, Mark, NoteKind, Outcome, Part, State, Stop, ToolCall};
 
 /// What `data.error` of an edit says when the place was not found.
-const NOT_FOUND: [&str; 2] = ["no_match", "many_matches"];
+const NOT_FOUND: [&str; 3] = ["no_match", "many_matches", "no_such_line"];
 
 /// How often each thing went wrong in a run that came to this verdict.
 pub fn signs(items: &[Item], verdict: Verdict) -> BTreeMap<Sign, u32> {

@@ -273,6 +273,7 @@ impl Base {
                 cost: flags.max_cost,
                 compact_at: self.config.model_auto_compact_token_limit,
             },
+            check: self.config.check.clone(),
             unattended: true,
             holds,
             stopper,

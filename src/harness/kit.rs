@@ -277,10 +277,13 @@ impl Kit {
             Saying::Compact => self.manifest.compact.prompt.as_ref(),
             Saying::SummaryBack { .. } => self.manifest.compact.back.as_ref(),
             Saying::CutOff
+            | Saying::ActNow { .. }
             | Saying::Interrupted
             | Saying::NotExecuted
             | Saying::Repeat { .. }
-            | Saying::RepeatRefused
+            | Saying::RepeatRefused { .. }
+            | Saying::ReadsEnough { .. }
+            | Saying::CheckFailed { .. }
             | Saying::RepeatStop { .. }
             | Saying::StepsLeft { .. }
             | Saying::ImageLeftOut
@@ -351,10 +354,10 @@ impl Harness for Loaded {
 }
 
 /// What texts about a call, a result or the loop may use besides the facts.
-const SAYING: [&str; 28] = [
+const SAYING: [&str; 31] = [
     "text", "out", "action", "args", "name", "names", "closest", "param", "wanted", "got", "missing",
     "problem", "example", "usage", "found", "why", "times", "left", "summary", "request", "diff", "shown",
-    "count", "command", "exit", "tail", "focus", "schema",
+    "count", "command", "exit", "tail", "focus", "schema", "first", "files", "before",
 ];
 
 pub(super) const WRAP: &str = "notes.wrap";

@@ -48,9 +48,9 @@ pub(super) fn needs_read(kit: &Kit, call: &ToolCall) -> bool {
 /// The tool that was called; where the call came to mean what another tool does, that one.
 fn tool_of<'a>(kit: &'a Kit, call: &ToolCall) -> Option<(&'a str, &'a Tool)> {
     let does = |tool: &Tool| tool.kinds().any(|kind| kind == call.action.kind());
-    let called = bind::resolve(kit, &call.name)?;
-    let other = || kit.tools.iter().find(|(_, tool)| does(tool));
-    Some(if does(called.1) { called } else { other().unwrap_or(called) })
+    let called = bind::resolve(kit, &call.name);
+    let fits = called.filter(|(_, tool)| does(tool));
+    fits.or_else(|| kit.tools.iter().find(|(_, tool)| does(tool))).or(called)
 }
 
 pub(super) fn tell(kit: &Kit, call: &ToolCall, outcome: &Outcome, view: &View<'_>) -> Vec<Part> {

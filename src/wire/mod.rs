@@ -21,6 +21,7 @@ pub mod recorded;
 pub mod responses;
 pub mod sse;
 mod text;
+mod watch;
 
 use async_trait::async_trait;
 use serde_json::Value;
@@ -29,6 +30,7 @@ use tokio_util::sync::CancellationToken;
 use crate::model::{Model, Stop, Usage, WireKind};
 use prompt::Prompt;
 use provider::Quirks;
+pub use watch::RunOn;
 
 /// One wire API, as pure code.
 pub trait Wire: Send + Sync {
@@ -116,6 +118,8 @@ pub struct Answer {
     pub stop: Stop,
     /// Requests it took, retries included.
     pub requests: u32,
+    /// It was cut because it ran on, see [`Prompt::watch`].
+    pub run_on: Option<RunOn>,
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -304,6 +304,53 @@ fn what_cannot_be_run_is_said_before_anything_is() {
 }
 
 #[test]
+fn a_bench_stops_when_its_money_is_spent() {
+    let server = skilled(better);
+    let place = Place::new(&server);
+    let config = std::fs::read_to_string(place.tack.home().join("config.toml")).unwrap();
+    // A run takes 220 tokens: $0.22.
+    let prices = "[prices.\"mock/mock\"]\ninput = 1000\noutput = 0\n";
+    place.tack.config(&format!("{config}{prices}"));
+    let ran = place.bench(&["--harnesses", "minimal", "--max-cost", "0.5"]).code(3);
+    assert!(ran.stderr.contains("$0.5400 spent (--max-cost); 2 of 14 runs"), "{}", ran.stderr);
+    assert_eq!(place.results().len(), 2, "what was cut short by it is no result");
+    assert!(ran.stdout.contains("2/2"), "{}", ran.stdout);
+}
+
+#[test]
+fn a_server_that_stalls_is_void_and_one_that_is_slow_is_not() {
+    for (stalls, verdict) in [(true, "void"), (false, "limit")] {
+        let began = AtomicBool::new(false);
+        let server = Server::with(Vec::new(), move |request| {
+            if request.method == "POST" {
+                began.store(true, Ordering::SeqCst);
+                return Some(silent());
+            }
+            (stalls && began.load(Ordering::SeqCst)).then(silent)
+        });
+        let place = Place::new(&server);
+        place.task("t00", "prompt = \"x\"\n[limits]\nseconds = 1\n", "#!/bin/sh\nexit 1\n");
+        place.bench(&["--harnesses", "minimal", "--only", "t00"]);
+        assert_eq!(place.results()[0]["verdict"], verdict);
+    }
+}
+
+#[test]
+fn a_task_is_made_of_a_session() {
+    let server = skilled(better);
+    let place = Place::new(&server);
+    place.tack.run(["-p", "Write t00 into the file out."]).code(0);
+    let id = place.tack.session_id();
+    let tasks = place.tasks().display().to_string();
+    let args = ["harness", "bench", "add", "--from", &id, "--name", "mine", "--tasks", &tasks];
+    let ran = place.tack.run(args).code(0);
+    assert_eq!(ran.stdout.trim_end(), place.tasks().join("mine").display().to_string());
+    assert!(ran.stderr.contains("to do: "), "{}", ran.stderr);
+    let toml = std::fs::read_to_string(place.tasks().join("mine/task.toml")).unwrap();
+    assert!(toml.contains("Write t00 into the file out."), "{toml}");
+}
+
+#[test]
 fn json_has_entries_and_sums() {
     let server = skilled(better);
     let place = Place::new(&server);

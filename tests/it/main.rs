@@ -10,6 +10,7 @@ mod bad_session;
 mod bad_words;
 #[cfg(target_os = "linux")]
 mod bench;
+mod bench_add;
 mod bench_tasks;
 mod cell;
 mod config;
@@ -20,6 +21,7 @@ mod exec_protocol;
 mod exec_schema;
 mod exec_stop;
 mod exec_stream;
+mod gate;
 mod harness;
 mod harness_kit;
 mod harness_load;
@@ -36,6 +38,7 @@ mod login;
 mod models;
 mod native;
 mod newcomer;
+mod run_on;
 #[cfg(target_os = "linux")]
 mod sandbox;
 #[cfg(target_os = "linux")]

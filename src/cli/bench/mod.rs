@@ -1,5 +1,6 @@
 //! `tack harness bench`: which harness suits a model, measured.
 
+mod add;
 mod flags;
 mod print;
 mod selftest;
@@ -56,11 +57,14 @@ enum BenchCommand {
         #[command(flatten)]
         flags: Box<Flags>,
     },
+    /// Make a task of an earlier session
+    Add(add::Args),
 }
 
 pub(super) fn run(args: &Args, session: &SessionFlags) -> Result<i32, CliError> {
     match &args.command {
         Some(BenchCommand::Compare { a, b, flags }) => compare(a, b, flags, session),
+        Some(BenchCommand::Add(add)) => add::run(add, session),
         None if args.selftest => selftest::run(&args.flags, session),
         None => measure(args, session),
     }

@@ -12,7 +12,7 @@ use super::{Loose, correction, cut_off, needs_call, place, silent, text_of};
 pub(super) fn interpret(kit: &Kit, reply: &mut Reply, view: &View<'_>) -> anyhow::Result<Verdict> {
     let stop = reply.stop.clone();
     let seen = has_seen(kit, reply, view);
-    if !seen && stop != Stop::Length {
+    if !seen && !stop.is_cut() {
         cut_what_is_made_up(kit, reply);
     }
     let mut calls: Vec<_> = reply
@@ -27,8 +27,10 @@ pub(super) fn interpret(kit: &Kit, reply: &mut Reply, view: &View<'_>) -> anyhow
     for (at, call) in calls.iter_mut().enumerate() {
         call.action = match stop {
             Stop::Broken | Stop::Interrupted => not_executed(kit, &call.name),
-            Stop::Length if at + 1 == count => bind::unknown(kit, &call.name, &call.args, &Fault::CutOff),
-            Stop::Length | Stop::Done | Stop::Calls | Stop::Refused | Stop::Other(_) => {
+            Stop::Length | Stop::RunOn if at + 1 == count => {
+                bind::unknown(kit, &call.name, &call.args, &Fault::CutOff)
+            }
+            Stop::Length | Stop::RunOn | Stop::Done | Stop::Calls | Stop::Refused | Stop::Other(_) => {
                 bind::bind(kit, &call.name, &call.args)
             }
         };
@@ -113,6 +115,7 @@ fn loose(kit: &Kit, reply: &mut Reply, view: &View<'_>) -> anyhow::Result<Verdic
         return Ok(Verdict::Done);
     }
     match salvage::find(kit, &text) {
+        _ if reply.stop == Stop::RunOn => Ok(Verdict::Retry(cut_off(kit, &reply.stop))),
         Salvaged::Calls(found) if reply.stop != Stop::Length => {
             let count = found.len();
             let calls = found.into_iter().map(|(name, args, span)| {
@@ -124,10 +127,10 @@ fn loose(kit: &Kit, reply: &mut Reply, view: &View<'_>) -> anyhow::Result<Verdic
             reply.stop = Stop::Calls;
             Ok(Verdict::Calls)
         }
-        Salvaged::Calls(_) | Salvaged::CutOff => Ok(Verdict::Retry(cut_off(kit))),
+        Salvaged::Calls(_) | Salvaged::CutOff => Ok(Verdict::Retry(cut_off(kit, &reply.stop))),
         Salvaged::Wrong(why) => Ok(Verdict::Retry(correction(kit, &why, 0, view)?)),
         Salvaged::Nothing if reply.stop == Stop::Length && (text.trim().is_empty() || needs_call(kit)) => {
-            Ok(Verdict::Retry(cut_off(kit)))
+            Ok(Verdict::Retry(cut_off(kit, &reply.stop)))
         }
         Salvaged::Nothing => silent(kit, &text, 0, view),
     }

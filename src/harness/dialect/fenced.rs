@@ -22,7 +22,7 @@ pub(super) fn interpret(kit: &Kit, reply: &mut Reply, view: &View<'_>) -> anyhow
     write_out_calls(kit, reply);
     match reply.stop {
         Stop::Broken | Stop::Interrupted | Stop::Refused => return Ok(Verdict::Done),
-        Stop::Length => return Ok(Verdict::Retry(cut_off(kit))),
+        Stop::Length | Stop::RunOn => return Ok(Verdict::Retry(cut_off(kit, &reply.stop))),
         Stop::Done | Stop::Calls | Stop::Other(_) => {}
     }
     let text = text_of(reply);

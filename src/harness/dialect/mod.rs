@@ -8,7 +8,7 @@ pub(crate) mod fenced;
 mod salvage;
 pub(crate) mod words;
 
-use crate::model::{Action, CallId, ItemId, Part, Reply, ToolCall};
+use crate::model::{Action, CallId, ItemId, Part, Reply, Stop, ToolCall};
 
 use super::bind;
 use super::kit::Kit;
@@ -54,8 +54,8 @@ fn correction(kit: &Kit, why: &str, found: usize, view: &View<'_>) -> anyhow::Re
     }
 }
 
-fn cut_off(kit: &Kit) -> String {
-    kit.common("cut_off", &kit.bare_values())
+fn cut_off(kit: &Kit, stop: &Stop) -> String {
+    kit.common(if *stop == Stop::RunOn { "run_on" } else { "cut_off" }, &kit.bare_values())
 }
 
 /// All text of a reply; spans count in this.

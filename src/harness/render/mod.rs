@@ -159,7 +159,7 @@ impl History<'_> {
         if note.harness.as_ref().is_some_and(|id| *id != self.kit.id) {
             return Ok(());
         }
-        let loud = matches!(note.kind, NoteKind::Correction | NoteKind::Guard);
+        let loud = matches!(note.kind, NoteKind::Correction | NoteKind::Guard | NoteKind::Check);
         let role = match (note.kind, self.kit.manifest.notes.role) {
             (NoteKind::Correction, _) => Role::User,
             (_, NoteRole::User) => Role::User,

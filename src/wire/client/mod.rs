@@ -30,7 +30,7 @@ use tokio_util::sync::CancellationToken;
 use super::prompt::Prompt;
 use super::provider::{Provider, Quirks};
 use super::{Answer, Client, Failure, Progress, Wire};
-use crate::model::Model;
+use crate::model::{Model, Watch};
 use auth::{Keys, Wanted};
 use error::{Fault, Place};
 use retry::{Cause, Next, Tries};
@@ -61,6 +61,7 @@ struct Call<'a> {
     http: reqwest::Client,
     headers: HeaderMap,
     body: Bytes,
+    watch: Watch,
 }
 
 /// How all attempts with one key ended.
@@ -103,7 +104,7 @@ impl HttpClient {
         loop {
             let quirks = self.quirks.lock().unwrap_or_else(PoisonError::into_inner).clone();
             let body = super::of(model.wire).encode(prompt, model, &quirks).to_string();
-            let failure = match self.send(model, body.into(), hear).await {
+            let failure = match self.send(model, (body.into(), prompt.watch), hear).await {
                 Ok(answer) => return Ok(Answer { requests: answer.requests + without, ..answer }),
                 Err(failure) => failure,
             };
@@ -119,7 +120,12 @@ impl HttpClient {
     }
 
     /// One request, with another key once where the first is refused and a command gives keys.
-    async fn send(&self, model: &Model, body: Bytes, hear: Hear<'_>) -> Result<Answer, Failure> {
+    async fn send(
+        &self,
+        model: &Model,
+        (body, watch): (Bytes, Watch),
+        hear: Hear<'_>,
+    ) -> Result<Answer, Failure> {
         let wire = super::of(model.wire);
         let url = self.provider.url(wire.path())?;
         let mut wanted = Wanted::Any;
@@ -132,7 +138,7 @@ impl HttpClient {
                 return Err(Failure::Setup(message));
             }
             let at = Place { provider, model: &model.name, url: &url };
-            let call = Call { at, wire, http: self.http(&url)?, headers, body: body.clone() };
+            let call = Call { at, wire, http: self.http(&url)?, headers, body: body.clone(), watch };
             match self.attempts(&call, hear).await {
                 Ok(answer) => return Ok(answer),
                 Err(Ended::Refused(_)) if provider.auth.is_some() && wanted == Wanted::Any => {
