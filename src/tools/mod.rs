@@ -50,6 +50,7 @@ pub use output::fit;
 pub use patch::files as patch_files;
 pub use read::image_type;
 pub use shell::shell_name;
+pub(crate) use shell::{Over, Until, drive, end};
 
 /// Marks, in the data of a refusal, that the same call may be made again and can then do more. Bounded
 /// by whoever sets it.

@@ -9,8 +9,11 @@ mod bad_server;
 mod bad_session;
 mod bad_words;
 #[cfg(target_os = "linux")]
+mod bench_add;
+mod bench_tasks;
 mod cell;
 mod config;
+mod context;
 mod demo;
 mod deps;
 mod exec;
@@ -18,6 +21,7 @@ mod exec_protocol;
 mod exec_schema;
 mod exec_stop;
 mod exec_stream;
+mod gate;
 mod harness;
 mod harness_kit;
 mod harness_load;
@@ -35,6 +39,8 @@ mod models;
 mod native;
 mod newcomer;
 #[cfg(target_os = "linux")]
+mod probe;
+mod run_on;
 mod sandbox;
 #[cfg(target_os = "linux")]
 mod sandbox_process;
@@ -62,6 +68,7 @@ mod wire;
 mod wire_auth;
 mod wire_choice;
 mod wire_client;
+mod wire_effort;
 mod wire_encode;
 mod wire_messages;
 mod wire_messages_encode;
