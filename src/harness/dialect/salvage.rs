@@ -41,15 +41,15 @@ pub(super) enum Raw {
 
 /// `knows` tells a path that the session has spoken of.
 pub(super) fn find(kit: &Kit, text: &str, knows: &dyn Fn(&str) -> bool) -> Salvaged {
-    find_in(kit, text, (&kit.manifest.dialect.salvage, knows))
+    find_in(kit, text, &kit.manifest.dialect.salvage, knows)
 }
 
 /// A reply that is a call in JSON, whether or not the dialect reads those.
 pub(super) fn json(kit: &Kit, text: &str) -> Salvaged {
-    find_in(kit, text, (&[Salvage::Json], &|_| false))
+    find_in(kit, text, &[Salvage::Json], &|_| false)
 }
 
-fn find_in(kit: &Kit, text: &str, (forms, knows): (&[Salvage], &dyn Fn(&str) -> bool)) -> Salvaged {
+fn find_in(kit: &Kit, text: &str, forms: &[Salvage], knows: &dyn Fn(&str) -> bool) -> Salvaged {
     let start = super::after_thinking(text);
     let body = &text[start..];
     for form in forms {
