@@ -34,9 +34,9 @@ impl Agent {
     async fn run(&mut self, said: Said, schema: Option<Schema>) -> anyhow::Result<End> {
         self.turn += 1;
         self.guard = super::Guard::default();
-        self.let_grow = false;
         self.gate.begin_turn();
         self.reads = super::Reads::default();
+        self.let_grow = false;
         self.out.send(Event::TurnStarted).await;
         self.push(Body::User(said)).await;
         self.begin_form(schema).await;

@@ -57,6 +57,7 @@ async fn play_formed(
         session: Session::ephemeral(),
         loaded: None,
         config_dir: None,
+        check: Default::default(),
         bounds: Bounds { steps: Some(40), ..Bounds::default() },
         unattended: true,
         check: Default::default(),

@@ -1,3 +1,5 @@
+//! Answers for files of Python.
+
 use super::*;
 
 const CART: &str = r#"""" Carts. """
