@@ -60,7 +60,6 @@ async fn play_formed(
         check: Default::default(),
         bounds: Bounds { steps: Some(40), ..Bounds::default() },
         unattended: true,
-        check: Default::default(),
         holds: Holds::Alone,
         stopper,
     };
