@@ -88,6 +88,7 @@ impl Agent {
             shell_timeout_most: rules.shell_timeout_most,
             needs_read: self.harness.needs_read(call),
             guards: rules.guards,
+            asked: self.last_request(),
             spill,
             blobs: &self.blobs,
             cancel: self.stopper.token(),

@@ -163,7 +163,7 @@ impl Agent {
             && at.same(workspace)
         {
             Before { workspace, ran: Some(ran.clone()) }
-        } else if reach == Reach::Perhaps && only_asks(&self.last_request()) {
+        } else if reach == Reach::Perhaps && only_asks(self.last_request()) {
             // A command run for an answer seldom changes anything, so it need not wait for the check.
             Before { workspace, ran: None }
         } else {
@@ -199,7 +199,7 @@ impl Agent {
             // What the sandbox blocks is nothing that the model could mend.
             Blame::Same => {
                 let blocked = sandbox::denial_hint(&self.policy, output).is_some();
-                news && !blocked && asks_for_repair(&self.last_request())
+                news && !blocked && asks_for_repair(self.last_request())
             }
             Blame::Unknown => false,
         };

@@ -113,6 +113,8 @@ pub struct Agent {
     drop_images: bool,
     /// The server was found to want no reasoning back.
     drop_thinking: bool,
+    /// The context was not to be kept as short in this turn as the harness wants it.
+    let_grow: bool,
     /// The person was told that the session is not recorded.
     told_unrecorded: bool,
     /// The person and the model were told what the sandbox does not hold.
@@ -160,6 +162,7 @@ impl Agent {
             items,
             drop_images,
             drop_thinking: false,
+            let_grow: false,
             told_unrecorded: false,
             told_reduced: false,
             pending_guard: None,

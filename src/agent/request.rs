@@ -2,9 +2,12 @@
 
 use std::borrow::Cow;
 
+use super::answer::Shaped;
 use super::{Agent, End, Event};
 use crate::harness::Saying;
-use crate::model::{Action, Body, CallId, Mark, Model, NoteKind, Origin, Part, Reply, Stop, ToolCall, Usage};
+use crate::model::{
+    Action, Body, CallId, Calls, Mark, Model, NoteKind, Origin, Part, Probed, Reply, Stop, ToolCall, Usage,
+};
 use crate::wire::prompt::Piece;
 use crate::wire::{Answer, AnswerPart, Failure, Progress, RunOn};
 
@@ -51,7 +54,10 @@ impl Agent {
                         .send(Event::Warning(format!("{message}; reasoning is left out of what is sent")))
                         .await;
                 }
-                Failure::NoSchema(message) if shaped => self.drop_schema(&message).await,
+                Failure::NoSchema(message) if shaped == Shaped::Message => self.drop_schema(&message).await,
+                Failure::NoSchema(message) if shaped == Shaped::Call => {
+                    self.drop_call_schema(&message).await;
+                }
                 Failure::TooLong { message, window } => {
                     if let Some(window) = window {
                         self.model.window = Some(window);
@@ -71,6 +77,10 @@ impl Agent {
                     }
                     return Ok(Err(self.fail(message).await));
                 }
+                Failure::NoTools(message) if self.goes_without_tools().await? => {
+                    let said = format!("{message}; the calls of {} are text from now on", self.model.name);
+                    self.out.send(Event::Warning(said)).await;
+                }
                 Failure::NoTools(message) => {
                     let other = "; a harness whose calls are text needs no tools: --harness swe-agent";
                     return Ok(Err(self.fail(format!("{message}{other}")).await));
@@ -84,12 +94,28 @@ impl Agent {
         }
     }
 
+    /// Takes the model for one whose server takes no tools, if that is news and the harness then offers
+    /// none.
+    async fn goes_without_tools(&mut self) -> anyhow::Result<bool> {
+        let before = self.model.probed.clone();
+        if before.as_ref().is_some_and(|probed| probed.calls == Calls::None) {
+            return Ok(false);
+        }
+        let probed = before.clone().unwrap_or_default();
+        self.model.probed = Some(Probed { calls: Calls::None, ..probed });
+        let bare = self.harness.prompt(&self.view()).await?.tools.is_empty();
+        if !bare {
+            self.model.probed = before;
+        }
+        Ok(bare)
+    }
+
     /// Sends one request and passes on what is heard meanwhile. Also gives the text heard, and
-    /// whether a schema went along.
+    /// what schema went along.
     async fn request(
         &mut self,
         thoughts: Thoughts,
-    ) -> anyhow::Result<(Result<Answer, Failure>, String, bool)> {
+    ) -> anyhow::Result<(Result<Answer, Failure>, String, Shaped)> {
         let mut prompt = self.harness.prompt(&self.view()).await?;
         prompt.session = Some(self.session.id().to_string());
         let shaped = self.shape(&mut prompt);
@@ -113,6 +139,7 @@ impl Agent {
                 out.post(Event::Again { attempt, of, wait_ms, why });
             }
             Progress::Waiting(what) => out.post(Event::Waiting(what)),
+            Progress::Warning(what) => out.post(Event::Warning(what)),
         };
         let model = match thoughts {
             Thoughts::Free => Cow::Borrowed(&self.model),

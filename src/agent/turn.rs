@@ -36,6 +36,7 @@ impl Agent {
         self.guard = super::Guard::default();
         self.gate.begin_turn();
         self.reads = super::Reads::default();
+        self.let_grow = false;
         self.out.send(Event::TurnStarted).await;
         self.push(Body::User(said)).await;
         self.begin_form(schema).await;
@@ -169,7 +170,7 @@ impl Agent {
             self.note(NoteKind::Guard, text).await;
         }
         if let Some(files) = self.reads.due(self.harness.rules(&self.model).reads)
-            && asks_for_change(&self.last_request())
+            && asks_for_change(self.last_request())
         {
             let text = self.harness.say(&Saying::ReadsEnough { files: &files });
             self.note(NoteKind::Guard, text).await;

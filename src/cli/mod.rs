@@ -11,6 +11,7 @@ mod error;
 mod exec;
 mod harness;
 mod keys;
+mod learn;
 mod local;
 mod login;
 mod models;

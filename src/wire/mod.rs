@@ -154,6 +154,8 @@ pub enum Progress {
     },
     /// The server is loading the model, or a long wait goes on. For a status line.
     Waiting(String),
+    /// Something is wrong with what the server did, and the reply stands all the same.
+    Warning(String),
 }
 
 /// Asks a model. One real client, one that plays a recording, one for tests.

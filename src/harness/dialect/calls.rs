@@ -3,7 +3,7 @@
 use crate::harness::bind::{self, Fault};
 use crate::harness::kit::Kit;
 use crate::harness::manifest::{BadCalls, Repeats, Salvage};
-use crate::harness::{Verdict, View};
+use crate::harness::{Verdict, View, render};
 use crate::model::{Action, Body, Part, Reply, Stop, ToolCall};
 
 use super::salvage::{self, Salvaged};
@@ -114,7 +114,10 @@ fn loose(kit: &Kit, reply: &mut Reply, view: &View<'_>) -> anyhow::Result<Verdic
     if reply.stop == Stop::Refused {
         return Ok(Verdict::Done);
     }
-    match salvage::find(kit, &text) {
+    // What the server held to the schema of the calls is JSON, whatever else may be read here.
+    let held = render::holds(kit, view).then(|| salvage::json(kit, &text));
+    let found = held.filter(|found| !matches!(found, Salvaged::Nothing));
+    match found.unwrap_or_else(|| salvage::find(kit, &text, &|path| spoken_of(view, path))) {
         _ if reply.stop == Stop::RunOn => Ok(Verdict::Retry(cut_off(kit, &reply.stop))),
         Salvaged::Calls(found) if reply.stop != Stop::Length => {
             let count = found.len();
@@ -134,4 +137,18 @@ fn loose(kit: &Kit, reply: &mut Reply, view: &View<'_>) -> anyhow::Result<Verdic
         }
         Salvaged::Nothing => silent(kit, &text, 0, view),
     }
+}
+
+/// Whether the project or the talk of this session has this path.
+fn spoken_of(view: &View<'_>, path: &str) -> bool {
+    let shows = |part: &Part| matches!(part, Part::Text { text } if text.contains(path));
+    view.scene.listing.iter().any(|entry| !entry.dir && entry.path == path)
+        || path.contains('.')
+            && view.items.iter().any(|item| match &item.body {
+                Body::User(said) => said.text.contains(path),
+                Body::Result(result) => result.shown.iter().any(shows),
+                Body::Assistant(_) | Body::Note(_) | Body::Scene(_) | Body::Summary(_) | Body::Mark(_) => {
+                    false
+                }
+            })
 }

@@ -29,7 +29,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::prompt::Prompt;
 use super::provider::{Provider, Quirks};
-use super::{Answer, Client, Failure, Progress, Wire};
+use super::{Answer, Client, Failure, Progress, Wire, effort};
 use crate::model::{Model, Watch};
 use auth::{Keys, Wanted};
 use error::{Fault, Place};
@@ -108,11 +108,20 @@ impl HttpClient {
                 Ok(answer) => return Ok(Answer { requests: answer.requests + without, ..answer }),
                 Err(failure) => failure,
             };
-            let field =
-                refused::field(&prompt.body, &failure).filter(|field| quirks.takes(field, &model.name));
-            let Some(field) = field else { return Err(failure) };
+            let wished = effort::wanted(prompt, model, &quirks).is_some();
+            let fields: Vec<&str> = if wished && refused::is_effort(&failure) {
+                effort::FIELDS.to_vec()
+            } else {
+                let field = refused::field(&prompt.body, &failure);
+                field.into_iter().filter(|field| quirks.takes(field, &model.name)).collect()
+            };
+            if fields.is_empty() {
+                return Err(failure);
+            }
             let mut quirks = self.quirks.lock().unwrap_or_else(PoisonError::into_inner);
-            quirks.drop.entry(field.to_owned()).or_default().push(model.name.clone());
+            for field in fields {
+                quirks.drop.entry(field.to_owned()).or_default().push(model.name.clone());
+            }
             drop(quirks);
             without += 1;
             hear(Progress::Again { attempt: without, of: without, wait_ms: 0, why: failure.to_string() });

@@ -1,5 +1,7 @@
 //! `tack models`: what tack knows of models, what a service lists, what local servers have.
 
+mod test;
+
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::time::Duration;
@@ -12,7 +14,7 @@ use super::local::running;
 use super::runtime;
 use super::setup::{self, Base};
 use crate::config;
-use crate::model::{Class, WireKind};
+use crate::model::{Class, Clue, Clues, WireKind};
 use crate::wire::Failure;
 use crate::wire::catalog::{self, Facts};
 use crate::wire::client::HttpClient;
@@ -32,12 +34,21 @@ pub(super) struct Args {
     /// What the servers on this machine have
     #[arg(long, conflicts_with = "provider")]
     local: bool,
+    /// Ask the local model in use, or that of -m, twice how it calls tools, and say what is known of it
+    #[arg(long, conflicts_with_all = ["provider", "local"])]
+    test: bool,
+    /// The model to test; also PROVIDER/NAME
+    #[arg(short, long, value_name = "NAME", requires = "test")]
+    model: Option<String>,
     /// As JSON, one object a line
     #[arg(long)]
     json: bool,
 }
 
 pub(super) fn run(args: &Args, flags: &SessionFlags) -> Result<i32, CliError> {
+    if args.test {
+        return test::run(args.model.as_ref(), flags, args.json);
+    }
     let base = setup::base(flags)?;
     if args.local {
         return local(&base, args.json);
@@ -105,32 +116,47 @@ fn print(
     rows: &BTreeMap<String, Option<Listed>>,
     as_json: bool,
 ) -> Result<(), CliError> {
+    let provider = config::resolve(&base.config, id, &base.env, &base.dirs).ok();
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     for (name, listed) in rows {
         let facts = catalog::facts(id, name);
         let window = listed.as_ref().and_then(|one| one.window).or(facts.window);
+        let (class, clue) = match &provider {
+            Some(provider) => base.class(provider, name, None),
+            None => Clues { catalog: facts.class, name, hosted: true, ..Clues::default() }.read(),
+        };
         let prices = base.config.prices.get(&format!("{id}/{name}")).copied().or(facts.prices);
         if as_json {
             let known = facts != Facts::default();
             let line = json!({
                 "provider": id, "model": name, "window": window, "max_output": facts.max_output,
                 "vision": facts.vision, "prices": prices, "as_of": known.then(catalog::as_of),
-                "listed": listed.is_some(),
+                "listed": listed.is_some(), "class": class.letter(), "class_by": clue.word(),
             });
             writeln!(out, "{line}")?;
             continue;
         }
         let cost = prices.map_or_else(String::new, |p| format!("${} in, ${} out", p.input, p.output));
         let line = format!(
-            "{:<48} {:>9}  {:<6}  {cost}",
+            "{:<48} {:>9}  {:<6}  {}  {cost}",
             format!("{id}/{name}"),
             tokens(window),
-            sight(facts.vision)
+            sight(facts.vision),
+            column(class, clue),
         );
         writeln!(out, "{}", line.trim_end())?;
     }
     out.flush()?;
     Ok(())
+}
+
+/// `class M (name)`, of one width.
+fn column(class: Class, clue: Clue) -> String {
+    let by = match clue {
+        Clue::Nothing => String::new(),
+        known => format!(" ({})", known.word()),
+    };
+    format!("{:<17}", format!("class {}{by}", class.letter()))
 }
 
 fn local(base: &Base, as_json: bool) -> Result<i32, CliError> {
@@ -148,16 +174,18 @@ fn local(base: &Base, as_json: bool) -> Result<i32, CliError> {
             writeln!(std::io::stderr(), "the server at {} has no model", server.base_url)?;
         }
         for found in &server.models {
-            let line = if as_json { row_json(server, found) } else { row(id, found) };
+            let provider = config::resolve(&base.config, id, &base.env, &base.dirs)?;
+            let told = base.class(&provider, &found.name, Some(found));
+            let line = if as_json { row_json(server, found, told) } else { row(id, found, told) };
             writeln!(out, "{}", line.trim_end())?;
         }
     }
     Ok(0)
 }
 
-fn row(id: &str, found: &Found) -> String {
+fn row(id: &str, found: &Found, (class, clue): (Class, Clue)) -> String {
     let state = if found.loaded { "loaded" } else { "not loaded" };
-    let class = Class::of(&found.name, false).letter();
+    let class = column(class, clue);
     let window = tokens(found.window.or(found.trained.filter(|_| !found.loaded)));
     let tools = match found.tools {
         Some(true) => "tools",
@@ -165,17 +193,17 @@ fn row(id: &str, found: &Found) -> String {
         None => "",
     };
     format!(
-        "{:<48} {window:>9}  {:<6}  {state:<10}  class {class}  {tools}",
+        "{:<48} {window:>9}  {:<6}  {state:<10}  {class}  {tools}",
         format!("{id}/{}", found.name),
         sight(found.vision)
     )
 }
 
-fn row_json(server: &Server, found: &Found) -> String {
+fn row_json(server: &Server, found: &Found, (class, clue): (Class, Clue)) -> String {
     json!({
         "provider": server.kind.id(), "model": found.name, "base_url": server.base_url, "loaded": found.loaded,
         "window": found.window, "trained": found.trained, "vision": found.vision, "tools": found.tools,
-        "class": Class::of(&found.name, false).letter(),
+        "class": class.letter(), "class_by": clue.word(), "parameters": found.parameters,
     })
     .to_string()
 }

@@ -1,0 +1,39 @@
+//! Data files, read by the parsers that tack has for its own.
+
+use super::findings::Finding;
+use super::language::Language;
+
+/// The first error, where the parser stops.
+pub(super) fn findings(language: Language, text: &str) -> Option<Finding> {
+    if text.len() > super::parse::LARGEST || text.trim().is_empty() {
+        return None;
+    }
+    if language == Language::Json { json(text.trim_start_matches('\u{feff}')) } else { toml(text) }
+}
+
+fn json(text: &str) -> Option<Finding> {
+    let error = serde_json::from_str::<serde::de::IgnoredAny>(text).err()?;
+    let what = error.to_string();
+    // Depth is a limit of this parser and no fault of the text.
+    (!what.starts_with("recursion limit")).then(|| Finding {
+        line: error.line().max(1),
+        what: what.split(" at line ").next().unwrap_or_default().to_owned(),
+    })
+}
+
+fn toml(text: &str) -> Option<Finding> {
+    let error = text.parse::<toml_edit::DocumentMut>().err()?;
+    let line = error.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+    Some(Finding { line, what: error.message().trim().replace('\n', ", ") })
+}
+
+/// Keys at the top of a data file, in order; empty where it does not parse.
+pub(super) fn keys(language: Language, text: &str) -> Vec<String> {
+    if language == Language::Json {
+        let map = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(text);
+        map.map_or_else(|_| Vec::new(), |map| map.into_iter().map(|(key, _)| key).collect())
+    } else {
+        let map = text.parse::<toml_edit::DocumentMut>();
+        map.map_or_else(|_| Vec::new(), |map| map.iter().map(|(key, _)| key.to_owned()).collect())
+    }
+}

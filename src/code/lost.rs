@@ -1,0 +1,100 @@
+//! What an old text defines and a new one does not.
+
+use similar::TextDiff;
+
+use super::outline::{Kind, Piece};
+
+/// Pieces beside each other, and the text they are of.
+#[derive(Clone, Copy)]
+pub(super) struct Level<'a> {
+    pub text: &'a str,
+    pub pieces: &'a [Piece],
+    pub depth: Depth,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Depth {
+    /// All definitions count.
+    Top,
+    /// Functions and classes count; a field may go.
+    Members,
+}
+
+impl<'a> Level<'a> {
+    fn counted(self) -> impl Iterator<Item = &'a Piece> {
+        self.pieces.iter().filter(move |piece| match self.depth {
+            Depth::Top => piece.defines(),
+            Depth::Members => matches!(piece.kind, Kind::Function | Kind::Scope),
+        })
+    }
+
+    fn core(self, piece: &Piece) -> &'a str {
+        &self.text[piece.core..piece.end]
+    }
+
+    fn below(self, piece: &'a Piece) -> Self {
+        Self { pieces: &piece.members, depth: Depth::Members, ..self }
+    }
+}
+
+/// Names that the old level defines and the new one lacks, members too, as `Class.method`. Of namesakes there
+/// have to be as many. A definition that only has another name is not lost.
+pub(super) fn names(old: Level, new: Level) -> Vec<String> {
+    if renamed(old, new) {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    let mut left: Vec<&Piece> = new.counted().collect();
+    for piece in old.counted() {
+        let key = piece.key();
+        let Some(same) = left.iter().position(|new| new.key() == key) else {
+            // Of a variable that is set more than once, one place is enough.
+            if piece.kind != Kind::Value || !new.counted().any(|new| new.key() == key) {
+                found.push(key);
+            }
+            continue;
+        };
+        let same = left.remove(same);
+        if same.kind == Kind::Scope {
+            found.extend(
+                names(old.below(piece), new.below(same)).into_iter().map(|name| format!("{key}.{name}")),
+            );
+        }
+    }
+    found
+}
+
+/// Whether the levels define the same in the same order, some of it under other names.
+fn renamed(old: Level, new: Level) -> bool {
+    let (before, after): (Vec<_>, Vec<_>) = (old.counted().collect(), new.counted().collect());
+    let keys = |pieces: &[&Piece]| pieces.iter().map(|piece| piece.key()).collect::<Vec<_>>();
+    let (old_keys, new_keys) = (keys(&before), keys(&after));
+    if before.len() != after.len() || old_keys == new_keys {
+        return false;
+    }
+    (0..before.len()).all(|at| {
+        let (was, is) = (&old_keys[at], &new_keys[at]);
+        let (was_piece, is_piece) = (before[at], after[at]);
+        let complete =
+            || was_piece.kind != Kind::Scope || names(old.below(was_piece), new.below(is_piece)).is_empty();
+        if was == is {
+            return complete();
+        }
+        let text = old.core(was_piece).replace(was.as_str(), is);
+        was_piece.kind == is_piece.kind
+            && !new_keys.contains(was)
+            && !old_keys.contains(is)
+            && complete()
+            && alike(&text, new.core(is_piece))
+    })
+}
+
+/// Whether two texts are mostly the same.
+fn alike(one: &str, other: &str) -> bool {
+    TextDiff::from_words(one, other).ratio() > 0.6
+}
+
+/// A text with its white space evened out, to compare by.
+pub(super) fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
