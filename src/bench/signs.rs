@@ -209,7 +209,8 @@ mod tests {
         let finish = Action::Submit { text: String::new() };
         let twice = [did(1, read(), ok()), did(2, read(), ok())].concat();
         let between = [did(1, read(), ok()), did(2, edit(), ok()), did(3, read(), ok())].concat();
-        let table: [(&str, Vec<Body>, Verdict, Vec<(Sign, u32)>); 14] = [
+        type Case = (&'static str, Vec<Body>, Verdict, Vec<(Sign, u32)>);
+        let table: [Case; 14] = [
             ("nothing", did(1, edit(), ok()).to_vec(), Verdict::Solved, vec![]),
             ("as text", as_text.to_vec(), Verdict::Solved, vec![(Sign::CallAsText, 1)]),
             ("corrected", vec![Body::Note(note)], Verdict::Solved, vec![(Sign::Malformed, 1)]),

@@ -13,6 +13,7 @@ use clap::Subcommand;
 use super::args::SessionFlags;
 use super::error::CliError;
 use super::exec::signals;
+use super::learn::Ask;
 use super::runtime;
 use super::setup::{self, Base};
 use crate::agent::{Stopper, Why};
@@ -195,7 +196,10 @@ fn subjects(harnesses: &[String], flags: &Flags, session: &SessionFlags) -> Resu
                 )));
             }
             let flags = SessionFlags { model: model.clone(), ..session.clone() };
-            let (model, provider) = setup::base(&flags)?.model()?;
+            let mut base = setup::base(&flags)?;
+            base.use_local(&flags)?;
+            base.learn(Ask::Never, None)?;
+            let (model, provider) = base.model()?;
             let surface = agent.surface();
             let player = Player::External(agent.clone());
             subjects.push(Subject { model, name: name.clone(), surface, player, provider });
@@ -223,10 +227,15 @@ fn subjects(harnesses: &[String], flags: &Flags, session: &SessionFlags) -> Resu
 fn own_subject(flags: &SessionFlags) -> Result<(Subject, Vec<String>), CliError> {
     let mut base = setup::base(flags)?;
     base.use_local(flags)?;
+    base.learn(Ask::ForAuto, None)?;
     let chosen = base.priced(flags)?;
     let (client, holds) = (chosen.client()?, chosen.holds());
     let name = chosen.harness.id().to_owned();
-    let surface = base.library.hash(&name).map_err(|error| CliError::usage(error.to_string()))?;
+    let mut surface = base.library.hash(&name).map_err(|error| CliError::usage(error.to_string()))?;
+    // A harness may have a form for each outcome of the probe.
+    if let Some(probed) = &chosen.model.probed {
+        surface += &format!("-{:?}", probed.calls).to_ascii_lowercase();
+    }
     let compact_at = base.config.model_auto_compact_token_limit;
     let player = Player::Harness(Own { client, harness: chosen.harness, holds, compact_at });
     let subject = Subject { model: chosen.model, name, surface, player, provider: chosen.provider };
