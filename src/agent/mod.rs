@@ -13,6 +13,7 @@ mod fingerprint;
 mod guard;
 mod harmless;
 mod instructions;
+mod named;
 mod project;
 mod reads;
 mod request;

@@ -26,6 +26,7 @@ mod gate;
 mod harness;
 mod harness_kit;
 mod harness_load;
+mod harness_local;
 mod harness_wire;
 #[cfg(target_os = "linux")]
 mod hostile;

@@ -115,9 +115,9 @@ fn loose(kit: &Kit, reply: &mut Reply, view: &View<'_>) -> anyhow::Result<Verdic
         return Ok(Verdict::Done);
     }
     // What the server held to the schema of the calls is JSON, whatever else may be read here.
-    let held = render::holds(kit, view).then(|| salvage::json(kit, &text));
+    let held = render::holds(kit, view).then(|| salvage::json(kit, &text, view));
     let found = held.filter(|found| !matches!(found, Salvaged::Nothing));
-    match found.unwrap_or_else(|| salvage::find(kit, &text, &|path| spoken_of(view, path))) {
+    match found.unwrap_or_else(|| salvage::find(kit, &text, view)) {
         _ if reply.stop == Stop::RunOn => Ok(Verdict::Retry(cut_off(kit, &reply.stop))),
         Salvaged::Calls(found) if reply.stop != Stop::Length => {
             let count = found.len();
@@ -137,18 +137,4 @@ fn loose(kit: &Kit, reply: &mut Reply, view: &View<'_>) -> anyhow::Result<Verdic
         }
         Salvaged::Nothing => silent(kit, &text, 0, view),
     }
-}
-
-/// Whether the project or the talk of this session has this path.
-fn spoken_of(view: &View<'_>, path: &str) -> bool {
-    let shows = |part: &Part| matches!(part, Part::Text { text } if text.contains(path));
-    view.scene.listing.iter().any(|entry| !entry.dir && entry.path == path)
-        || path.contains('.')
-            && view.items.iter().any(|item| match &item.body {
-                Body::User(said) => said.text.contains(path),
-                Body::Result(result) => result.shown.iter().any(shows),
-                Body::Assistant(_) | Body::Note(_) | Body::Scene(_) | Body::Summary(_) | Body::Mark(_) => {
-                    false
-                }
-            })
 }

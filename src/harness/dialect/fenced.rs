@@ -21,7 +21,7 @@ pub(super) struct Block {
 
 pub(super) fn interpret(kit: &Kit, reply: &mut Reply, view: &View<'_>) -> anyhow::Result<Verdict> {
     if render::holds(kit, view) {
-        read_held(kit, reply);
+        read_held(kit, reply, view);
     }
     write_out_calls(kit, reply);
     match reply.stop {
@@ -72,8 +72,8 @@ fn command(kit: &Kit, text: &str) -> (String, String, Action) {
 }
 
 /// A reply that the server held to the schema of the calls is the call that it says.
-fn read_held(kit: &Kit, reply: &mut Reply) {
-    let Salvaged::Calls(found) = salvage::json(kit, &text_of(reply)) else { return };
+fn read_held(kit: &Kit, reply: &mut Reply, view: &View<'_>) {
+    let Salvaged::Calls(found) = salvage::json(kit, &text_of(reply), view) else { return };
     let [(name, args, _)] = &found[..] else { return };
     let action = Action::Unknown { name: name.clone(), why: String::new() };
     let (id, name, args) = (CallId(String::new()), name.clone(), args.clone());

@@ -7,10 +7,11 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::harness::View;
 use crate::harness::bind::{self, Fault, mend};
 use crate::harness::kit::Kit;
 use crate::harness::manifest::{Dialect, Salvage};
-use crate::model::Action;
+use crate::model::{Action, Body, Part};
 
 use super::fenced::{self, Block};
 use super::file;
@@ -39,28 +40,29 @@ pub(super) enum Raw {
     Unreadable,
 }
 
-/// `knows` tells a path that the session has spoken of.
-pub(super) fn find(kit: &Kit, text: &str, knows: &dyn Fn(&str) -> bool) -> Salvaged {
-    find_in(kit, text, &kit.manifest.dialect.salvage, knows)
+pub(super) fn find(kit: &Kit, text: &str, view: &View<'_>) -> Salvaged {
+    find_in(kit, text, (&kit.manifest.dialect.salvage, view))
 }
 
 /// A reply that is a call in JSON, whether or not the dialect reads those.
-pub(super) fn json(kit: &Kit, text: &str) -> Salvaged {
-    find_in(kit, text, &[Salvage::Json], &|_| false)
+pub(super) fn json(kit: &Kit, text: &str, view: &View<'_>) -> Salvaged {
+    find_in(kit, text, (&[Salvage::Json], view))
 }
 
-fn find_in(kit: &Kit, text: &str, forms: &[Salvage], knows: &dyn Fn(&str) -> bool) -> Salvaged {
+fn find_in(kit: &Kit, text: &str, (forms, view): (&[Salvage], &View<'_>)) -> Salvaged {
     let start = super::after_thinking(text);
     let body = &text[start..];
+    let path = |path: &str| spoken_of(view, path);
     for form in forms {
         let raw = match form {
             Salvage::Json => json_form(body),
             Salvage::Hermes => hermes(body),
             Salvage::Xml => xml(body),
             Salvage::Markers => markers(body),
+            Salvage::Shell if kit.manifest.dialect.bare.is_some() => first_shell(kit, body),
             Salvage::Shell => shell(kit, body),
             Salvage::Within => within(kit, body),
-            Salvage::File => match file::files(body, knows) {
+            Salvage::File => match file::files(body, &known(kit, view, &path)) {
                 file::Found::Files(files) => match written(kit, files, start) {
                     Some(found) => return found,
                     None => None,
@@ -77,6 +79,30 @@ fn find_in(kit: &Kit, text: &str, forms: &[Salvage], knows: &dyn Fn(&str) -> boo
         }
     }
     Salvaged::Nothing
+}
+
+fn known<'a>(kit: &Kit, view: &View<'_>, path: &'a dyn Fn(&str) -> bool) -> file::Known<'a> {
+    let asked = view.items.iter().rev().find_map(|item| match &item.body {
+        Body::User(said) => Some(file::paths(&said.text)),
+        _ => None,
+    });
+    let dialect = &kit.manifest.dialect;
+    let commands = dialect.bare.is_some() && dialect.salvage.contains(&Salvage::Shell);
+    file::Known { path, asked: asked.unwrap_or_default(), commands }
+}
+
+/// Whether the project or the talk of this session has this path.
+fn spoken_of(view: &View<'_>, path: &str) -> bool {
+    let shows = |part: &Part| matches!(part, Part::Text { text } if text.contains(path));
+    view.scene.listing.iter().any(|entry| !entry.dir && entry.path == path)
+        || path.contains('.')
+            && view.items.iter().any(|item| match &item.body {
+                Body::User(said) => said.text.contains(path),
+                Body::Result(result) => result.shown.iter().any(shows),
+                Body::Assistant(_) | Body::Note(_) | Body::Scene(_) | Body::Summary(_) | Body::Mark(_) => {
+                    false
+                }
+            })
 }
 
 /// Files as calls of the tool that rewrites; `start` is where the text that they were found in begins.
@@ -332,8 +358,25 @@ pub(super) fn markers(body: &str) -> Option<Raw> {
 fn shell(kit: &Kit, body: &str) -> Option<Raw> {
     let blocks = fenced::blocks(body, &shells());
     let [Block { text, span }] = &blocks[..] else { return None };
+    let call = command(kit, text)?;
+    (body.trim() == body[span.0..span.1].trim()).then_some(Raw::Calls(vec![call], *span))
+}
+
+/// Where a shell block is how commands are written, the first one counts, unless a call stands before
+/// it. What follows was made up.
+fn first_shell(kit: &Kit, body: &str) -> Option<Raw> {
+    let blocks = fenced::blocks(body, &shells());
+    let Block { text, span } = blocks.first()?;
+    let before = &body[..span.0];
+    if is_json_call(text) || only_shows(before) || before.lines().any(file::is_call) {
+        return None;
+    }
+    Some(Raw::Calls(vec![command(kit, text)?], (span.0, body.len())))
+}
+
+fn command(kit: &Kit, text: &str) -> Option<(String, Value)> {
     let action = Action::Shell {
-        command: text.clone(),
+        command: text.to_owned(),
         timeout: None,
         background: false,
         yield_after: None,
@@ -341,7 +384,12 @@ fn shell(kit: &Kit, body: &str) -> Option<Raw> {
         about: None,
     };
     let (name, args) = bind::unbind(kit, &action)?;
-    (body.trim() == body[span.0..span.1].trim()).then(|| Raw::Calls(vec![(name, Value::Object(args))], *span))
+    Some((name, Value::Object(args)))
+}
+
+/// A block that is labelled as a command and holds a call in JSON.
+pub(super) fn is_json_call(text: &str) -> bool {
+    matches!(json_calls(text), Some(Ok(_)))
 }
 
 /// What makes a block one for the shell.
