@@ -1,3 +1,5 @@
+//! Which names and which language a text has.
+
 use super::*;
 
 #[test]

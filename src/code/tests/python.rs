@@ -1,3 +1,5 @@
+//! Answers for a Python file.
+
 use super::*;
 
 const CART: &str = r#"""" Carts. """
