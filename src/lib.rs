@@ -12,6 +12,7 @@
 //!
 //! ```text
 //! model <- wire, harness, sandbox, store, code <- tools <- agent <- exec, bench <- cli
+//! model <- wire, harness <- probe <- cli
 //! ```
 //!
 //! `model` is pure values. `harness` knows of `wire` only [`wire::prompt`]. `tools` never sees the
@@ -27,6 +28,8 @@ pub mod store;
 pub mod wire;
 
 pub mod code;
+
+pub mod probe;
 
 pub mod tools;
 

@@ -37,6 +37,16 @@ pub enum Holds {
     Nothing,
 }
 
+/// What a server is asked to hold a reply to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shaped {
+    Freely,
+    /// The turn's schema, for its last message.
+    Message,
+    /// The harness's, for a call.
+    Call,
+}
+
 /// The schema of a turn, and how far its message has come.
 pub(super) struct Form {
     schema: Schema,
@@ -101,17 +111,32 @@ impl Agent {
         self.note(NoteKind::Guard, text).await;
     }
 
-    /// Puts the schema into a request where that helps; gives whether it is there.
-    pub(super) fn shape(&self, prompt: &mut Prompt) -> bool {
-        let Some(form) = &self.form else { return false };
+    /// Puts the schema into a request where that helps; gives what schema is there.
+    pub(super) fn shape(&self, prompt: &mut Prompt) -> Shaped {
+        let before = if prompt.answer.is_some() { Shaped::Call } else { Shaped::Freely };
+        let Some(form) = &self.form else { return before };
         match self.holds {
+            // A call is wanted, and the message will come after it.
+            Holds::BesideTools if before == Shaped::Call && !form.again => return before,
             Holds::BesideTools => {}
             // Such servers refuse the one beside the other; now only the words are wanted.
             Holds::Alone if form.again => prompt.tools.clear(),
-            Holds::Alone | Holds::Nothing => return false,
+            Holds::Nothing if form.again => {
+                prompt.answer = None;
+                return Shaped::Freely;
+            }
+            Holds::Alone | Holds::Nothing => return before,
         }
         prompt.answer = Some(form.schema.value.clone());
-        true
+        Shaped::Message
+    }
+
+    /// The server took no schema of the calls: from here on it gets none.
+    pub(super) async fn drop_call_schema(&mut self, message: &str) {
+        if let Some(probed) = &mut self.model.probed {
+            probed.schema = false;
+        }
+        self.out.send(Event::Warning(format!("{message}; calls are no longer held to a schema"))).await;
     }
 
     /// The server took no schema, or not this one: from here on the model is only told.

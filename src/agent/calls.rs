@@ -35,6 +35,10 @@ impl Agent {
             if end.is_some() || self.stopper.stopped() {
                 break;
             }
+            self.before_changes(group).await;
+            if self.stopper.stopped() {
+                break;
+            }
             for call in group {
                 let makes_file = self.makes_file(&call.action);
                 self.out.send(Event::CallStarted { call: call.clone(), makes_file }).await;
@@ -63,11 +67,18 @@ impl Agent {
     async fn run_one(&self, call: &ToolCall, rules: &Rules, spill: &Path) -> Outcome {
         // Work that was not taken may be handed in again, in the same words too.
         let may_repeat = call.action.only_reads() || matches!(call.action, Action::Submit { .. });
-        if rules.refuse_repeats && !may_repeat && self.guard.knows(call) {
-            let text = self.harness.say(&Saying::RepeatRefused);
+        if rules.refuse_repeats
+            && !may_repeat
+            && let Some(first) = self.guard.knows(call)
+        {
+            let text = self.harness.say(&Saying::RepeatRefused { first });
             return Outcome { data: json!({ guard::REFUSED: true }), ..Outcome::refused(text) };
         }
-        let cx = ToolCx {
+        self.act(&call.action, &self.tool_cx(call, rules, spill)).await
+    }
+
+    pub(super) fn tool_cx<'a>(&'a self, call: &ToolCall, rules: &Rules, spill: &'a Path) -> ToolCx<'a> {
+        ToolCx {
             cwd: &self.policy.cwd,
             policy: &self.policy,
             sandbox: &*self.sandbox,
@@ -77,16 +88,21 @@ impl Agent {
             shell_timeout_most: rules.shell_timeout_most,
             needs_read: self.harness.needs_read(call),
             guards: rules.guards,
+            asked: self.last_request(),
             spill,
             blobs: &self.blobs,
             cancel: self.stopper.token(),
-        };
+        }
+    }
+
+    /// Runs an action; one that does not wind up when the stopper was pulled is left behind.
+    pub(super) async fn act(&self, action: &Action, cx: &ToolCx<'_>) -> Outcome {
         let hang = async {
             self.stopper.token().cancelled().await;
             tokio::time::sleep(WIND_UP).await;
         };
         tokio::select! {
-            outcome = self.toolbox.run(&call.action, &cx) => outcome,
+            outcome = self.toolbox.run(action, cx) => outcome,
             () = hang => Outcome::interrupted(String::new()),
         }
     }
@@ -99,6 +115,8 @@ impl Agent {
             Submitted::No | Submitted::Yes(_) => self.harness.tell(call, &outcome, &self.view()).await?,
         };
         let advice = self.guard.note(call, &outcome);
+        self.gate.note(&call.action, &outcome);
+        self.reads.note(&call.action, &outcome, &self.policy.cwd);
         self.push(Body::Result(ToolResult { call: call.id.clone(), outcome, shown })).await;
         if let Submitted::Yes(message) = submitted {
             return Ok(Some(End::Completed { message: Some(message).filter(|text| !text.is_empty()) }));

@@ -1,12 +1,13 @@
 //! Compaction: when the context nears the window's end, a summary takes the place of the history.
 //!
 //! It stops when it does not help: a summary that leaves no more room than before ends the turn
-//! with a sentence, instead of asking for summaries of summaries.
+//! with a sentence, instead of asking for summaries of summaries. Where only the harness wanted a
+//! shorter context, and it would fit, the turn goes on without.
 
 use tokio_util::sync::CancellationToken;
 
 use super::{Agent, End, Event};
-use crate::harness::Saying;
+use crate::harness::{Saying, View};
 use crate::model::{Body, Item, Note, NoteKind, Part, Summary};
 use crate::wire::{AnswerPart, Failure};
 
@@ -17,18 +18,42 @@ const QUICK: usize = 3;
 /// Bytes of each result that the summary request keeps, by how often it was too long already.
 const RESULT_BYTES: [usize; 3] = [4_000, 400, 0];
 
+const AT_ONCE: &str = "it filled up again right after each summary";
+
+/// Why the history is as it was.
+enum Vain {
+    /// The stopper was pulled.
+    Stopped,
+    /// It fills up right after each summary.
+    AtOnce,
+    /// It could not be made shorter.
+    Because(String),
+}
+
 impl Agent {
-    /// Compacts if the next request would come near the window's end. Some: the turn is over.
+    /// Compacts if the next request would come near the window's end, or is longer than the harness
+    /// wants it. Some: the turn is over.
     pub(super) async fn make_room(&mut self) -> anyhow::Result<Option<End>> {
-        let Some(most) = self.room() else { return Ok(None) };
         let size = self.estimate();
-        if size < most || !self.has_history() {
-            return Ok(None);
+        let reached = |most: Option<u64>| most.filter(|most| size >= *most && self.has_history());
+        if let Some(most) = reached(self.room()) {
+            return self.compact(&format!("the context is nearly full: about {size} of {most} tokens")).await;
         }
-        self.compact(&format!("the context is nearly full: about {size} of {most} tokens")).await
+        let wanted = self.harness.rules(&self.model).compact_at.filter(|_| !self.let_grow);
+        let Some(most) = reached(wanted) else { return Ok(None) };
+        let why = format!("the context is longer than is good: about {size} of {most} tokens");
+        let message = match self.shorten(&why).await? {
+            Ok(()) => return Ok(None),
+            Err(Vain::Stopped) => return Ok(Some(self.stopped().await)),
+            Err(Vain::AtOnce) => format!("{why}; {AT_ONCE}"),
+            Err(Vain::Because(message)) => message,
+        };
+        self.let_grow = true;
+        self.out.send(Event::Warning(format!("{message}; going on with all of it"))).await;
+        Ok(None)
     }
 
-    /// Tokens the context may grow to; None when nothing is known.
+    /// Tokens the context can grow to; None when nothing is known.
     fn room(&self) -> Option<u64> {
         let by_window = self.model.window.map(|window| window * FULL / 100);
         match (self.bounds.compact_at, by_window) {
@@ -38,19 +63,22 @@ impl Agent {
     }
 
     /// About how many tokens the next request has: what the server counted last, and a quarter of
-    /// the bytes that came since.
+    /// the bytes that came since and of those that were masked since.
     fn estimate(&self) -> u64 {
+        let saved = |items: &[Item]| self.harness.masked(&View { items, ..self.view() }).bytes;
+        let now = saved(&self.items);
         let mut since = 0;
-        for item in self.items.iter().rev() {
+        for (at, item) in self.items.iter().enumerate().rev() {
             match &item.body {
                 Body::Assistant(reply) if reply.usage.input > 0 => {
-                    return reply.usage.input + reply.usage.output + since / 4;
+                    let less = now.saturating_sub(saved(&self.items[..at]));
+                    return (reply.usage.input + reply.usage.output + since / 4).saturating_sub(less / 4);
                 }
-                Body::Summary(_) => return (since + bytes(&item.body)) / 4,
+                Body::Summary(_) => return (since + bytes(&item.body)).saturating_sub(now) / 4,
                 body => since += bytes(body),
             }
         }
-        since / 4
+        since.saturating_sub(now) / 4
     }
 
     /// Whether there is anything to summarise but the prompt itself.
@@ -61,33 +89,42 @@ impl Agent {
 
     /// Puts a summary in place of the history. Some: it could not be done, and the turn is over.
     pub(super) async fn compact(&mut self, why: &str) -> anyhow::Result<Option<End>> {
+        match self.shorten(why).await? {
+            Ok(()) => Ok(None),
+            Err(Vain::Stopped) => Ok(Some(self.stopped().await)),
+            Err(Vain::AtOnce) => {
+                let message = format!("{why}; {AT_ONCE}: the window is too small for this task");
+                Ok(Some(self.fail(message).await))
+            }
+            Err(Vain::Because(message)) => Ok(Some(self.fail(message).await)),
+        }
+    }
+
+    async fn shorten(&mut self, why: &str) -> anyhow::Result<Result<(), Vain>> {
+        let vain = |message: String| Ok(Err(Vain::Because(message)));
         if !self.has_history() {
-            let message = format!("{why}; the prompt alone does not fit {}", self.model.name);
-            return Ok(Some(self.fail(message).await));
+            return vain(format!("{why}; the prompt alone does not fit {}", self.model.name));
         }
         if fills_at_once(&self.items, self.turn) {
-            let message = format!(
-                "{why}; it filled up again right after each summary: the window is too small for this task"
-            );
-            return Ok(Some(self.fail(message).await));
+            return Ok(Err(Vain::AtOnce));
         }
         self.out.send(Event::Waiting(format!("{why}; summarising the conversation"))).await;
         let before = self.estimate();
         let summary = match self.summarise().await? {
             Ok(summary) => summary,
-            Err(Failure::Cancelled) => return Ok(Some(self.stopped().await)),
-            Err(failure) => return Ok(Some(self.fail(format!("{why}; no summary: {failure}")).await)),
+            Err(Failure::Cancelled) => return Ok(Err(Vain::Stopped)),
+            Err(failure) => return vain(format!("{why}; no summary: {failure}")),
         };
-        let request = self.last_request();
-        let Some(last) = self.items.last().map(|item| item.id) else { return Ok(None) };
+        let request = self.last_request().to_owned();
+        let Some(last) = self.items.last().map(|item| item.id) else { return Ok(Ok(())) };
         self.push(Body::Summary(Summary { text: summary, request, upto: last })).await;
+        self.toolbox.forget_shown();
         let scene = self.scene.clone();
         self.push(Body::Scene(Box::new(scene))).await;
         if self.estimate() >= before {
-            let message = format!("{why}; a summary did not make it smaller: start a new session");
-            return Ok(Some(self.fail(message).await));
+            return vain(format!("{why}; a summary did not make it smaller: start a new session"));
         }
-        Ok(None)
+        Ok(Ok(()))
     }
 
     /// Asks the model for the summary, with ever less of the old results if it does not fit.
@@ -104,9 +141,10 @@ impl Agent {
                 at: jiff::Timestamp::now(),
                 body: Body::Note(note),
             });
-            let view = crate::harness::View { items: &items, ..self.view() };
+            let view = View { items: &items, ..self.view() };
             let mut prompt = self.harness.prompt(&view).await?;
             prompt.tools.clear();
+            prompt.answer = None;
             let cancel: CancellationToken = self.stopper.token().clone();
             let answer = self.client.ask(&self.model, &prompt, &mut |_| {}, &cancel).await;
             match answer {
@@ -127,9 +165,9 @@ impl Agent {
     }
 
     /// What the person asked for last, word for word.
-    fn last_request(&self) -> String {
+    pub(super) fn last_request(&self) -> &str {
         let said = self.items.iter().rev().find_map(|item| match &item.body {
-            Body::User(said) => Some(said.text.clone()),
+            Body::User(said) => Some(said.text.as_str()),
             _ => None,
         });
         said.unwrap_or_default()

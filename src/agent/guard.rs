@@ -10,11 +10,15 @@ use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 
 use crate::model::{Action, Outcome, State, ToolCall};
+use crate::tools::RETRY;
 
 /// Identical calls before the model is told.
 pub const TELL_AT: u32 = 3;
 /// Identical calls before the turn is ended.
 pub const STOP_AT: u32 = 5;
+
+/// Most characters of an earlier result's first line that are kept.
+const LINE: usize = 160;
 
 /// Marks, in an outcome's data, a call that was not run because it repeats one: its result would
 /// have been the same.
@@ -27,6 +31,8 @@ pub struct Guard {
 
 struct Seen {
     result: u64,
+    /// The first line of it with text.
+    first: String,
     times: u32,
 }
 
@@ -40,14 +46,15 @@ pub enum Advice {
 }
 
 impl Guard {
-    /// Whether this very call was made before with nothing changed since.
-    pub fn knows(&self, call: &ToolCall) -> bool {
-        self.seen.get(&signature(call)).is_some_and(|seen| seen.times > 0)
+    /// The first line of what this very call gave before, if nothing changed since.
+    pub fn knows(&self, call: &ToolCall) -> Option<&str> {
+        let seen = self.seen.get(&signature(call)).filter(|seen| seen.times > 0)?;
+        Some(&seen.first)
     }
 
     /// Counts a call that ended.
     pub fn note(&mut self, call: &ToolCall, outcome: &Outcome) -> Advice {
-        if waits(&call.action, outcome) {
+        if waits(&call.action, outcome) || outcome.data[RETRY] == true {
             return Advice::GoOn;
         }
         let signature = signature(call);
@@ -55,9 +62,10 @@ impl Guard {
             self.seen.values_mut().for_each(|seen| seen.times = 0);
         }
         let result = hash(&(outcome.state as u8, &outcome.text, outcome.exit));
-        let seen = self.seen.entry(signature).or_insert(Seen { result, times: 0 });
+        let fresh = || Seen { result, first: first_line(&outcome.text), times: 0 };
+        let seen = self.seen.entry(signature).or_insert_with(fresh);
         if seen.result != result && outcome.data[REFUSED] != true {
-            *seen = Seen { result, times: 0 };
+            *seen = fresh();
         }
         seen.times += 1;
         match seen.times {
@@ -76,6 +84,11 @@ fn waits(action: &Action, outcome: &Outcome) -> bool {
 fn may_have_changed(action: &Action, outcome: &Outcome, known: bool) -> bool {
     let acts = matches!(action, Action::Shell { .. }) || action.changes_files() && outcome.state == State::Ok;
     acts && !known
+}
+
+fn first_line(text: &str) -> String {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    line.chars().take(LINE).collect()
 }
 
 fn signature(call: &ToolCall) -> u64 {
@@ -129,6 +142,18 @@ mod tests {
         let same: Vec<_> = (0..5).map(|_| shell("ls")).collect();
         let advice = run(&mut Guard::default(), &same);
         assert_eq!(advice, [Advice::GoOn, Advice::GoOn, Advice::Tell(3), Advice::Tell(4), Advice::Stop(5)]);
+    }
+
+    #[test]
+    fn a_refusal_that_opens_the_way_is_no_repeat() {
+        let mut guard = Guard::default();
+        let shown = Outcome { data: serde_json::json!({ RETRY: true }), ..Outcome::failed("look first") };
+        for _ in 0..6 {
+            assert_eq!(guard.note(&write("x"), &shown), Advice::GoOn);
+            assert!(guard.knows(&write("x")).is_none());
+        }
+        guard.note(&write("x"), &Outcome::ok("made"));
+        assert!(guard.knows(&write("x")).is_some());
     }
 
     #[test]

@@ -6,32 +6,41 @@
 
 mod answer;
 mod calls;
+mod check;
 mod compact;
 mod event;
+mod fingerprint;
 mod guard;
+mod harmless;
 mod instructions;
+mod project;
+mod reads;
 mod request;
 pub mod scene;
 mod stop;
 mod turn;
+mod wish;
 
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::config::CheckKeys;
 use crate::harness::{Blobs, Harness, View};
 use crate::model::{BlobId, Body, Item, ItemId, Mark, Model, Part, Scene, Seen, Usage};
 use crate::sandbox::{Policy, Sandbox};
 use crate::store::{BlobStore, Loaded, Session};
-use crate::tools::{self, KeepBlob, Toolbox};
+use crate::tools::{KeepBlob, Toolbox};
 use crate::wire::Client;
 
 pub use answer::{Holds, Schema};
 pub use event::{End, Event, Outbox, events};
 pub use stop::{Stopper, Why};
 
+use check::Gate;
 use guard::Guard;
+use reads::Reads;
 
 /// What an agent is made of. Put together by the command line.
 pub struct Setup {
@@ -48,6 +57,8 @@ pub struct Setup {
     /// Folder of the user's own AGENTS.md.
     pub config_dir: Option<PathBuf>,
     pub bounds: Bounds,
+    /// What the user set about the project's check.
+    pub check: CheckKeys,
     /// Nobody is there to answer questions.
     pub unattended: bool,
     /// What the server does about a schema for the last message.
@@ -77,6 +88,7 @@ pub struct Agent {
     blobs: SessionBlobs,
     config_dir: Option<PathBuf>,
     bounds: Bounds,
+    check_keys: CheckKeys,
     unattended: bool,
     holds: Holds,
     /// The form this turn's last message has to have.
@@ -90,6 +102,8 @@ pub struct Agent {
     scene: Scene,
     toolbox: Toolbox,
     guard: Guard,
+    gate: Gate,
+    reads: Reads,
     turn: u32,
     /// Tokens of all turns, earlier runs included.
     usage: Usage,
@@ -99,6 +113,10 @@ pub struct Agent {
     drop_images: bool,
     /// The server was found to want no reasoning back.
     drop_thinking: bool,
+    /// Results that the last request held only a line of.
+    masked: usize,
+    /// The context was not to be kept as short in this turn as the harness wants it.
+    let_grow: bool,
     /// The person was told that the session is not recorded.
     told_unrecorded: bool,
     /// The person and the model were told what the sandbox does not hold.
@@ -129,6 +147,7 @@ impl Agent {
             session: setup.session,
             config_dir: setup.config_dir,
             bounds: setup.bounds,
+            check_keys: setup.check,
             unattended: setup.unattended,
             holds: setup.holds,
             form: None,
@@ -137,12 +156,16 @@ impl Agent {
             scene: Scene::default(),
             toolbox,
             guard: Guard::default(),
+            gate: Gate::default(),
+            reads: Reads::default(),
             turn: items.iter().map(|item| item.turn).max().unwrap_or(0),
             usage: total(&items),
             newest: items.iter().map(|item| item.id).max().unwrap_or(ItemId(0)),
             items,
             drop_images,
             drop_thinking: false,
+            masked: 0,
+            let_grow: false,
             told_unrecorded: false,
             told_reduced: false,
             pending_guard: None,
@@ -169,7 +192,8 @@ impl Agent {
             policy: &self.policy,
             config_dir: self.config_dir.as_deref(),
             unattended: self.unattended,
-            shell: tools::shell_name(&self.env),
+            env: &self.env,
+            project: self.harness.rules(&self.model).facts.then_some(&self.check_keys),
         });
         for warning in warnings {
             self.out.send(Event::Warning(warning)).await;

@@ -1,17 +1,40 @@
 //! One model request: prompt out, reply in, and what to do when there is none.
 
+use std::borrow::Cow;
+
+use super::answer::Shaped;
 use super::{Agent, End, Event};
-use crate::model::{Action, Body, CallId, Mark, Origin, Part, Reply, Stop, ToolCall, Usage};
+use crate::harness::Saying;
+use crate::model::{
+    Action, Body, CallId, Calls, Mark, Model, NoteKind, Origin, Part, Probed, Reply, Stop, ToolCall, Usage,
+};
 use crate::wire::prompt::Piece;
-use crate::wire::{Answer, AnswerPart, Failure, Progress};
+use crate::wire::{Answer, AnswerPart, Failure, Progress, RunOn};
+
+/// How much of the end of a thought without an end is told back, in bytes.
+const THOUGHT: usize = 2000;
+
+/// Whether the model may think before it answers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Thoughts {
+    Free,
+    /// It did, for too long.
+    Over,
+}
 
 impl Agent {
     /// Asks for the next reply. The inner error is the turn's end.
     pub(super) async fn ask(&mut self) -> anyhow::Result<Result<Reply, End>> {
         let mut compacted = false;
+        let mut thoughts = Thoughts::Free;
         loop {
-            let (answer, heard, shaped) = self.request().await?;
+            let (answer, heard, shaped) = self.request(thoughts).await?;
             let failure = match answer {
+                Ok(answer) if answer.run_on == Some(RunOn::Thinking) && thoughts == Thoughts::Free => {
+                    thoughts = Thoughts::Over;
+                    self.act_now(answer).await;
+                    continue;
+                }
                 Ok(answer) => return Ok(Ok(self.reply(answer))),
                 Err(failure) => failure,
             };
@@ -31,7 +54,10 @@ impl Agent {
                         .send(Event::Warning(format!("{message}; reasoning is left out of what is sent")))
                         .await;
                 }
-                Failure::NoSchema(message) if shaped => self.drop_schema(&message).await,
+                Failure::NoSchema(message) if shaped == Shaped::Message => self.drop_schema(&message).await,
+                Failure::NoSchema(message) if shaped == Shaped::Call => {
+                    self.drop_call_schema(&message).await;
+                }
                 Failure::TooLong { message, window } => {
                     if let Some(window) = window {
                         self.model.window = Some(window);
@@ -51,6 +77,10 @@ impl Agent {
                     }
                     return Ok(Err(self.fail(message).await));
                 }
+                Failure::NoTools(message) if self.goes_without_tools().await? => {
+                    let said = format!("{message}; the calls of {} are text from now on", self.model.name);
+                    self.out.send(Event::Warning(said)).await;
+                }
                 Failure::NoTools(message) => {
                     let other = "; a harness whose calls are text needs no tools: --harness swe-agent";
                     return Ok(Err(self.fail(format!("{message}{other}")).await));
@@ -64,9 +94,29 @@ impl Agent {
         }
     }
 
+    /// Takes the model for one whose server takes no tools, if that is news and the harness then offers
+    /// none.
+    async fn goes_without_tools(&mut self) -> anyhow::Result<bool> {
+        let before = self.model.probed.clone();
+        if before.as_ref().is_some_and(|probed| probed.calls == Calls::None) {
+            return Ok(false);
+        }
+        let probed = before.clone().unwrap_or_default();
+        self.model.probed = Some(Probed { calls: Calls::None, ..probed });
+        let bare = self.harness.prompt(&self.view()).await?.tools.is_empty();
+        if !bare {
+            self.model.probed = before;
+        }
+        Ok(bare)
+    }
+
     /// Sends one request and passes on what is heard meanwhile. Also gives the text heard, and
-    /// whether a schema went along.
-    async fn request(&mut self) -> anyhow::Result<(Result<Answer, Failure>, String, bool)> {
+    /// what schema went along.
+    async fn request(
+        &mut self,
+        thoughts: Thoughts,
+    ) -> anyhow::Result<(Result<Answer, Failure>, String, Shaped)> {
+        self.heed_masks();
         let mut prompt = self.harness.prompt(&self.view()).await?;
         prompt.session = Some(self.session.id().to_string());
         let shaped = self.shape(&mut prompt);
@@ -90,13 +140,50 @@ impl Agent {
                 out.post(Event::Again { attempt, of, wait_ms, why });
             }
             Progress::Waiting(what) => out.post(Event::Waiting(what)),
+            Progress::Warning(what) => out.post(Event::Warning(what)),
         };
-        let answer = client.ask(&self.model, &prompt, &mut hear, self.stopper.token()).await;
+        let model = match thoughts {
+            Thoughts::Free => Cow::Borrowed(&self.model),
+            Thoughts::Over => {
+                prompt.watch.thinking = None;
+                Cow::Owned(Model { effort: Some("none".to_owned()), ..self.model.clone() })
+            }
+        };
+        let answer = client.ask(&model, &prompt, &mut hear, self.stopper.token()).await;
         self.out.flush().await;
         if let Ok(answer) = &answer {
             self.count(answer.usage);
         }
         Ok((answer, heard, shaped))
+    }
+
+    /// What will no longer be before the model, it may be shown again.
+    fn heed_masks(&mut self) {
+        let masked = self.harness.masked(&self.view()).results;
+        if masked > self.masked {
+            self.toolbox.forget_shown();
+        }
+        self.masked = masked;
+    }
+
+    /// Keeps what a model thought that came to no point, and tells it to act on that.
+    async fn act_now(&mut self, answer: Answer) {
+        let reply = self.reply(answer);
+        let thought: String = reply
+            .parts
+            .iter()
+            .filter_map(|part| match part {
+                Part::Thinking { text, .. } => Some(text.as_str()),
+                Part::Text { .. } | Part::Image(_) | Part::Call(_) => None,
+            })
+            .collect();
+        let from = thought.len().saturating_sub(THOUGHT);
+        let from = (from..thought.len()).find(|&at| thought.is_char_boundary(at)).unwrap_or(0);
+        let text = self.harness.say(&Saying::ActNow { thought: &thought[from..] });
+        let parts = reply.parts.into_iter().filter(|part| matches!(part, Part::Thinking { .. })).collect();
+        self.push(Body::Assistant(Reply { parts, ..reply })).await;
+        self.note(NoteKind::Guard, text).await;
+        self.out.send(Event::Waiting("the model thought for too long; it is told to act".to_owned())).await;
     }
 
     pub(super) fn count(&mut self, usage: Usage) {

@@ -1,16 +1,21 @@
 //! Gathers the scene: what is true of machine, folder and project when a turn begins.
 //!
 //! Bounded in time and size, since it runs before the first request: it reads one file for the git
-//! branch, starts no program, and looks at no more than a few dozen folders.
+//! branch (and where a harness asks for facts, a few manifests), starts no program, and looks at no
+//! more than a few dozen folders.
 
 use std::collections::VecDeque;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use ignore::WalkBuilder;
 
 use super::instructions;
+use super::project::Look;
+use crate::config::CheckKeys;
 use crate::model::{Entry, Git, Scene};
 use crate::sandbox::{Mode, Net, Op, Policy, Verdict};
+use crate::tools;
 
 /// Most entries of the listing.
 const ENTRIES: usize = 200;
@@ -25,8 +30,10 @@ pub struct Given<'a> {
     /// The user's own AGENTS.md folder.
     pub config_dir: Option<&'a Path>,
     pub unattended: bool,
-    /// Name of the shell commands run in.
-    pub shell: &'a str,
+    /// The environment of commands.
+    pub env: &'a [(OsString, OsString)],
+    /// What the user set about the project's check; None where nothing of the project is asked for.
+    pub project: Option<&'a CheckKeys>,
 }
 
 /// Gathers it now. The warnings are for the person.
@@ -35,21 +42,24 @@ pub fn gather(given: &Given<'_>) -> (Scene, Vec<String>) {
     let root = git.as_ref().map(|git| PathBuf::from(&git.root));
     let (instructions, warnings) =
         instructions::read(given.policy, given.policy.cwd.as_path(), root.as_deref(), given.config_dir);
+    let listing = listing(given.policy.cwd.as_path(), given.policy);
+    let look = Look { policy: given.policy, env: given.env, listing: &listing };
+    let project = given.project.map(|keys| look.project(keys));
     let scene = Scene {
         time: jiff::ZonedDateTime::now().strftime("%Y-%m-%dT%H:%M:%S%:z[%Q]").to_string(),
         cwd: given.policy.cwd.display().to_string(),
         os: std::env::consts::OS.to_owned(),
         os_version: os_version(),
         arch: std::env::consts::ARCH.to_owned(),
-        shell: given.shell.to_owned(),
+        shell: tools::shell_name(given.env).to_owned(),
         git,
-        listing: listing(given.policy.cwd.as_path(), given.policy),
+        listing,
         instructions,
         sandbox: mode_name(given.policy.mode).to_owned(),
         network: given.policy.net == Net::Full || given.policy.mode == Mode::DangerFullAccess,
         reduced: None,
         unattended: given.unattended,
-        project: None,
+        project,
     };
     (scene, warnings)
 }

@@ -3,6 +3,8 @@
 use tokio::task::JoinHandle;
 
 use super::calls::Missed;
+use super::check::Room;
+use super::wish::asks_for_change;
 use super::{Agent, End, Event, Schema, Why};
 use crate::harness::{Saying, Verdict};
 use crate::model::{Body, Mark, Note, NoteKind, Part, Reply, Said, Stop};
@@ -32,6 +34,9 @@ impl Agent {
     async fn run(&mut self, said: Said, schema: Option<Schema>) -> anyhow::Result<End> {
         self.turn += 1;
         self.guard = super::Guard::default();
+        self.gate.begin_turn();
+        self.reads = super::Reads::default();
+        self.let_grow = false;
         self.out.send(Event::TurnStarted).await;
         self.push(Body::User(said)).await;
         self.begin_form(schema).await;
@@ -71,6 +76,8 @@ impl Agent {
                 Verdict::Done => Some(self.done(&reply).await),
             };
             let Some(end) = end else { continue };
+            let room = if self.spent(steps, most_steps).is_some() { Room::None } else { Room::Left };
+            let Some(end) = self.held_to_check(end, room).await else { continue };
             if let Some(end) = self.held_to_form(end).await {
                 return Ok(end);
             }
@@ -128,15 +135,21 @@ impl Agent {
         if self.stopper.stopped() {
             return Some(self.stopped().await);
         }
+        let limit = self.spent(steps, most_steps)?;
+        Some(self.limit(limit).await)
+    }
+
+    /// The limit that allows no further request.
+    fn spent(&self, steps: u32, most_steps: Option<u32>) -> Option<String> {
         if let Some(most) = most_steps
             && steps >= most
         {
-            return Some(self.limit(format!("the limit of {most} model requests (--max-turns)")).await);
+            return Some(format!("the limit of {most} model requests (--max-turns)"));
         }
         if let (Some(most), Some(spent)) = (self.bounds.cost, self.cost)
             && spent >= most
         {
-            return Some(self.limit(format!("${spent:.4} spent of ${most} (--max-cost)")).await);
+            return Some(format!("${spent:.4} spent of ${most} (--max-cost)"));
         }
         None
     }
@@ -154,6 +167,12 @@ impl Agent {
         }
         if steps_left == Some(LAST_STEPS) {
             let text = self.harness.say(&Saying::StepsLeft { left: LAST_STEPS });
+            self.note(NoteKind::Guard, text).await;
+        }
+        if let Some(files) = self.reads.due(self.harness.rules(&self.model).reads)
+            && asks_for_change(self.last_request())
+        {
+            let text = self.harness.say(&Saying::ReadsEnough { files: &files });
             self.note(NoteKind::Guard, text).await;
         }
         for text in self.harness.notes(&self.view()).await? {

@@ -5,13 +5,15 @@
 use std::sync::Arc;
 
 use super::error::CliError;
+use super::learn::careful;
 use super::setup::Base;
 use crate::agent::Holds;
 use crate::config;
-use crate::harness::Harness;
+use crate::harness::{Harness, LOCAL};
 use crate::model::{Body, Class, Item, Model, Thinking, WireKind};
 use crate::wire::catalog;
 use crate::wire::client::HttpClient;
+use crate::wire::local::Kind;
 use crate::wire::provider::Provider;
 use crate::wire::recorded::Recorded;
 use crate::wire::{Client, Failure};
@@ -28,15 +30,26 @@ pub(super) struct Chosen {
     pub(super) harness: Arc<dyn Harness>,
     /// Over the wire that the model is asked over. None: the model's words are recorded.
     pub(super) provider: Option<Provider>,
-    /// What to say of a window that leaves little room.
-    pub(super) tight: Option<String>,
+    /// What to say of a window that leaves little room, or is not known.
+    pub(super) tight: Vec<String>,
+    /// The server cuts what does not fit without a word.
+    cuts: bool,
+}
+
+/// Who says which harness speaks for a model.
+pub(super) enum Named {
+    /// For this run.
+    Here(String),
+    /// In the configuration, for this model or for all.
+    Usual(String),
+    Nobody,
 }
 
 impl Chosen {
     pub(super) fn client(&self) -> Result<Arc<dyn Client>, CliError> {
         let wrong = |failure: Failure| CliError::usage(failure.to_string());
         Ok(match &self.provider {
-            Some(provider) => Arc::new(HttpClient::new(provider.clone()).map_err(wrong)?),
+            Some(provider) => careful(HttpClient::new(provider.clone()).map_err(wrong)?, self.cuts),
             None => Arc::new(Recorded::new(self.harness.id()).map_err(wrong)?),
         })
     }
@@ -73,21 +86,28 @@ impl Base {
         self.config.model_provider = Some(last.provider.clone());
         self.config.model = Some(last.model.clone());
         if !self.config.harness_is_for_this_run && self.library.get(&last.harness).is_ok() {
-            let usual = self.library.pick(&last.provider, &last.model) == last.harness;
-            self.config.harness = (!usual).then(|| last.harness.clone());
+            // What would be chosen anyhow stays a choice, so that it may still change with the window.
+            let usual = self.chosen().is_ok_and(|(model, _)| self.harness_id(&model) == last.harness);
+            if !usual {
+                self.config.harness = Some(last.harness.clone());
+                self.config.harness_is_for_this_run = true;
+            }
         }
     }
 
     /// All of it, with the key that is wanted.
     pub(super) fn choose(&self) -> Result<Chosen, CliError> {
         let (mut model, provider) = self.model()?;
+        let cuts = self.cuts(&model);
+        let mut tight: Vec<String> = self.assume_window(&mut model).into_iter().collect();
         let harness = self.harness(&model)?;
+        let (harness, little) = self.fit_window(&mut model, harness);
+        tight.extend(little);
         let provider = match provider {
             Some(provider) => Some(self.over_wire(&*harness, &provider, &mut model)?),
             None => None,
         };
-        let tight = self.fit_window(&mut model, &*harness);
-        Ok(Chosen { model, harness, provider, tight })
+        Ok(Chosen { model, harness, provider, tight, cuts })
     }
 
     /// The model and who serves it, with the key that is wanted there.
@@ -121,13 +141,17 @@ impl Base {
         let provider = config::resolve(&self.config, &choice.provider, &self.env, &self.dirs)?;
         let facts = catalog::facts(&choice.provider, &choice.model);
         let told = self.found.clone().unwrap_or_default();
+        // More than a server has loaded is of use only where it says what does not fit.
+        let ollama = provider.local && told.kind == Some(Kind::Ollama);
+        let most = told.window.filter(|_| ollama).unwrap_or(u64::MAX);
+        let set_window = self.config.model_context_window.map(|set| set.min(most));
         let prices = self.config.prices.get(&format!("{}/{}", choice.provider, choice.model)).copied();
         let model = Model {
             wire: provider.wire,
-            class: Class::of(&choice.model, !provider.local),
-            window: self.config.model_context_window.or(told.window).or(facts.window),
+            class: self.class_of_chosen(&provider, &choice.model).0,
+            window: set_window.or(told.window).or(facts.window),
             max_output: facts.max_output,
-            probed: None,
+            probed: self.probed.clone(),
             vision: told.vision.or(facts.vision),
             effort: self.config.model_reasoning_effort.clone(),
             thinking: thinking(facts.thinking, &provider),
@@ -141,12 +165,27 @@ impl Base {
 
     /// The harness asked for, or the one that suits the model.
     pub(super) fn harness(&self, model: &Model) -> Result<Arc<dyn Harness>, CliError> {
-        let id = match self.config.harness.as_deref() {
-            None | Some("auto") => self.library.pick(&model.provider, &model.name),
-            Some(id) => id.to_owned(),
-        };
-        let harness = self.library.get(&id).map_err(|error| CliError::usage(error.to_string()))?;
-        Ok(harness)
+        self.library.fit(&self.harness_id(model), model).map_err(|error| CliError::usage(error.to_string()))
+    }
+
+    fn harness_id(&self, model: &Model) -> String {
+        match self.named(model) {
+            Named::Here(id) | Named::Usual(id) => id,
+            Named::Nobody => self.library.pick(model),
+        }
+    }
+
+    /// A harness for this run goes before the model's own, and that before the one for all.
+    pub(super) fn named(&self, model: &Model) -> Named {
+        let is_one = |id: &&String| *id != "auto";
+        let all = self.config.harness.as_ref().filter(is_one);
+        let own = self.config.models.get(&format!("{}/{}", model.provider, model.name));
+        let own = own.and_then(|own| own.harness.as_ref()).filter(is_one);
+        match (all, own) {
+            (Some(id), _) if self.config.harness_is_for_this_run => Named::Here(id.clone()),
+            (_, Some(id)) | (Some(id), None) => Named::Usual(id.clone()),
+            (None, None) => Named::Nobody,
+        }
     }
 
     /// Provider and model over the wire that both the harness and the provider speak: the one that was
@@ -170,25 +209,47 @@ impl Base {
         Ok(found)
     }
 
-    /// Says so when a local model's window leaves the harness little room, and gives it the surface
-    /// for small models, unless the user chose the harness.
-    pub(super) fn fit_window(&self, model: &mut Model, harness: &dyn Harness) -> Option<String> {
-        let window = model.window.filter(|_| model.local)?;
-        let surface = self.library.sample(harness.id(), model).ok()?.listing.tokens;
-        if window >= ROOM * surface as u64 {
-            return None;
+    /// Says so when a local model's window leaves the harness little room. Unless somebody named it, the
+    /// harness for local models takes its place, with its form for small models if that is needed.
+    pub(super) fn fit_window(
+        &self,
+        model: &mut Model,
+        harness: Arc<dyn Harness>,
+    ) -> (Arc<dyn Harness>, Option<String>) {
+        let id = harness.id();
+        let Some(window) = model.window.filter(|_| model.local) else { return (harness, None) };
+        let surface = self.surface(model, id);
+        if window >= ROOM * surface {
+            return (harness, None);
         }
         let tight = format!(
-            "the window of {} has {window} tokens, and harness {} takes about {surface} of them",
-            model.name,
-            harness.id()
+            "the window of {} has {window} tokens, and harness {id} takes about {surface} of them",
+            model.name
         );
-        let chosen = self.config.harness.as_deref().is_some_and(|id| id != "auto");
-        if chosen || model.class == Class::S {
-            return Some(format!("{tight}; start the server with a larger one"));
+        let larger = "start the server with a larger one";
+        let local = self.library.fit(LOCAL, model).ok().filter(|_| self.surface(model, LOCAL) < surface);
+        match (self.named(model), local) {
+            (Named::Here(_) | Named::Usual(_), Some(_)) => {
+                (harness, Some(format!("{tight}; {larger}, or take a smaller harness: --harness {LOCAL}")))
+            }
+            (Named::Here(_) | Named::Usual(_), None) => (harness, Some(format!("{tight}; {larger}"))),
+            (Named::Nobody, Some(local)) => {
+                if window < ROOM * self.surface(model, LOCAL) {
+                    model.class = Class::S;
+                }
+                (local, Some(format!("{tight}: harness {LOCAL} is used; {larger}")))
+            }
+            (Named::Nobody, None) if model.class == Class::S => (harness, Some(format!("{tight}; {larger}"))),
+            (Named::Nobody, None) => {
+                model.class = Class::S;
+                (harness, Some(format!("{tight}: its form for small models is used; {larger}")))
+            }
         }
-        model.class = Class::S;
-        Some(format!("{tight}: its form for small models is used; start the server with a larger one"))
+    }
+
+    /// What a harness takes of the model's window, in tokens; nothing where it does not load.
+    fn surface(&self, model: &Model, harness: &str) -> u64 {
+        self.library.sample(harness, model).map_or(0, |sample| sample.listing.tokens as u64)
     }
 }
 

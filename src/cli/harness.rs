@@ -1,15 +1,16 @@
-//! `tack harness list | show`.
+//! `tack harness list | show`, and `bench`.
 
 use std::io::Write;
 
-use clap::Subcommand;
+use clap::{Subcommand, ValueEnum};
 use serde_json::json;
 
 use super::args::SessionFlags;
+use super::bench;
 use super::error::CliError;
-use super::setup;
+use super::setup::{self, Base};
 use crate::harness::{self, Library, Listing};
-use crate::model::{Model, WireKind};
+use crate::model::{Class, Model, WireKind};
 use crate::wire;
 use crate::wire::provider::Quirks;
 
@@ -31,19 +32,91 @@ enum HarnessCommand {
     Show {
         #[arg(value_name = "ID")]
         id: String,
+        /// As models of this class see it; without it, as the model in use does
+        #[arg(long, value_enum, value_name = "CLASS", ignore_case = true)]
+        class: Option<ClassName>,
+        /// As this model sees it; also PROVIDER/NAME
+        #[arg(short, long, value_name = "NAME")]
+        model: Option<String>,
         /// Only the request's body, as JSON
         #[arg(long)]
         json: bool,
     },
+    /// Measure which harness suits a model, on tasks
+    Bench(Box<bench::Args>),
+}
+
+/// Classes by their letters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ClassName {
+    #[value(name = "S")]
+    S,
+    #[value(name = "M")]
+    M,
+    #[value(name = "L")]
+    L,
+    #[value(name = "F")]
+    F,
+}
+
+impl From<ClassName> for Class {
+    fn from(name: ClassName) -> Self {
+        match name {
+            ClassName::S => Self::S,
+            ClassName::M => Self::M,
+            ClassName::L => Self::L,
+            ClassName::F => Self::F,
+        }
+    }
 }
 
 pub(super) fn run(args: &Args, flags: &SessionFlags) -> Result<i32, CliError> {
-    let base = setup::base(flags)?;
     match &args.command {
-        None => list(&base.library, false),
-        Some(HarnessCommand::List { json }) => list(&base.library, *json),
-        Some(HarnessCommand::Show { id, json }) => show(&base.library, id, *json),
+        Some(HarnessCommand::Bench(args)) => bench::run(args, flags),
+        None => list(&setup::base(flags)?.library, false),
+        Some(HarnessCommand::List { json }) => list(&setup::base(flags)?.library, *json),
+        Some(HarnessCommand::Show { id, class, model, json }) => {
+            let flags = SessionFlags { model: model.clone().or(flags.model.clone()), ..flags.clone() };
+            let base = setup::base(&flags)?;
+            let whose = whose(&base, flags.model.is_some(), class.map(Class::from))?;
+            show(&base.library, id, &whose, *json)
+        }
     }
+}
+
+/// Whose request is shown.
+struct Whose {
+    model: Model,
+    /// For people.
+    class: String,
+}
+
+/// The model in use, if there is one, and the class it is to be taken for.
+fn whose(base: &Base, named: bool, class: Option<Class>) -> Result<Whose, CliError> {
+    let (mut model, clue) = match base.chosen() {
+        Ok((model, Some(provider))) => {
+            let (_, clue) = base.class_of_chosen(&provider, &model.name);
+            let by = format!("as {} is {}", model.name, clue.words());
+            (model, by)
+        }
+        Err(error) if named => return Err(error),
+        Ok((_, None)) | Err(_) => (harness::sample_model(), "as hosted models are".to_owned()),
+    };
+    let by = match class {
+        Some(_) => "as asked for".to_owned(),
+        None => clue,
+    };
+    model.class = class.unwrap_or(model.class);
+    Ok(Whose { class: format!("class {}, {by}", model.class.letter()), model })
+}
+
+/// `; tables for S and M`.
+fn tables(library: &Library, id: &str) -> Result<String, harness::LoadError> {
+    let classes: Vec<&str> = library.classes(id)?.into_iter().map(Class::letter).collect();
+    Ok(match classes.as_slice() {
+        [] => "it has no tables for classes".to_owned(),
+        classes => format!("it has tables for {}", classes.join(", ")),
+    })
 }
 
 fn list(library: &Library, as_json: bool) -> Result<i32, CliError> {
@@ -74,11 +147,13 @@ fn origin(one: &Listing) -> String {
     if facts.is_empty() { String::new() } else { format!(" ({})", facts.join(", ")) }
 }
 
-fn show(library: &Library, id: &str, as_json: bool) -> Result<i32, CliError> {
+fn show(library: &Library, id: &str, whose: &Whose, as_json: bool) -> Result<i32, CliError> {
     let broken = |error: harness::LoadError| CliError::usage(error.to_string());
-    let first = library.get(id).map_err(broken)?.wires().first().copied();
-    let wire = wire::of(first.unwrap_or(WireKind::Chat));
-    let model = Model { wire: wire.kind(), ..harness::sample_model() };
+    let harness = library.get(id).map_err(broken)?;
+    let wires = harness.wires();
+    let usual = Some(whose.model.wire).filter(|wire| wires.contains(wire));
+    let wire = wire::of(usual.or(wires.first().copied()).unwrap_or(WireKind::Chat));
+    let model = Model { wire: wire.kind(), ..whose.model.clone() };
     let sample = library.sample(id, &model).map_err(broken)?;
     let body = wire.encode(&sample.prompt, &model, &Quirks::default());
     let text = serde_json::to_string_pretty(&body).map_err(anyhow::Error::from)?;
@@ -86,6 +161,7 @@ fn show(library: &Library, id: &str, as_json: bool) -> Result<i32, CliError> {
     if !as_json {
         let one = &sample.listing;
         writeln!(out, "{}: {}{}", one.name, one.summary, origin(one))?;
+        writeln!(out, "{}; {}", whose.class, tables(library, id).map_err(broken)?)?;
         writeln!(
             out,
             "about {} tokens before the user's words; the first request of a sample session:\n",

@@ -3,6 +3,7 @@
 //! Everything here ends in an exit code; `error` is the one place where an error becomes words.
 
 mod args;
+mod bench;
 mod choice;
 mod demo;
 mod doctor;
@@ -10,6 +11,7 @@ mod error;
 mod exec;
 mod harness;
 mod keys;
+mod learn;
 mod local;
 mod login;
 mod models;

@@ -9,14 +9,17 @@ use std::path::{Path, PathBuf};
 use sha2::Digest;
 
 use super::args::{Approval, SessionFlags, SessionMode};
+use super::choice::Chosen;
 use super::error::CliError;
+use super::learn::Ask;
 use crate::agent::{Bounds, Setup, Stopper, scene};
 use crate::config::{self, Config, Dirs, Env, Inputs, Launcher, Override, Strictness};
 use crate::harness::Library;
-use crate::model::{Model, SessionId};
+use crate::model::{Model, Probed, SessionId};
 use crate::sandbox::{EnvWish, Mode, Net, Policy, PolicyError, Scratch, Wish};
 use crate::store::{Session, Sessions};
 use crate::wire::local::Found;
+use crate::wire::provider::Provider;
 
 /// What every command needs: the environment, the folders, the merged configuration.
 pub(super) struct Base {
@@ -26,8 +29,10 @@ pub(super) struct Base {
     pub(super) config: Config,
     pub(super) warnings: Vec<String>,
     pub(super) library: Library,
-    /// The model that was found on a local server.
+    /// What its server tells of the model.
     pub(super) found: Option<Found>,
+    /// What trying the model out showed.
+    pub(super) probed: Option<Probed>,
 }
 
 /// Which session to work in.
@@ -73,7 +78,8 @@ pub(super) fn base(flags: &SessionFlags) -> Result<Base, CliError> {
         folders.push(project.join(".tack/harnesses"));
     }
     let library = Library::new(folders);
-    let mut base = Base { env, dirs, cwd, config: loaded.config, warnings, library, found: None };
+    let mut base =
+        Base { env, dirs, cwd, config: loaded.config, warnings, library, found: None, probed: None };
     base.heed_ollama_host();
     Ok(base)
 }
@@ -212,6 +218,18 @@ impl Base {
         Ok((session, Some(loaded)))
     }
 
+    /// Whom to ask, under which harness, and at what price.
+    pub(super) fn priced(&self, flags: &SessionFlags) -> Result<Chosen, CliError> {
+        let mut chosen = self.choose()?;
+        if flags.max_cost.is_some() && chosen.model.prices.is_none() && chosen.provider.is_some() {
+            return Err(no_price(&chosen.model));
+        }
+        // What runs here costs nothing, unless it wants a key: that passes on to who knows whom.
+        let free = chosen.model.local && chosen.provider.as_ref().is_none_or(is_free);
+        chosen.model.prices = chosen.model.prices.or(free.then(Default::default));
+        Ok(chosen)
+    }
+
     /// Everything together.
     pub(super) fn ready(
         mut self,
@@ -227,17 +245,8 @@ impl Base {
         if let Some((_, Some(loaded))) = &opened {
             self.go_on_as(&loaded.items);
         }
-        let mut chosen = self.choose()?;
-        if flags.max_cost.is_some() && chosen.model.prices.is_none() && chosen.provider.is_some() {
-            return Err(no_price(&chosen.model));
-        }
-        // What runs here costs nothing, unless it wants a key: that passes on to who knows whom.
-        let free = chosen.model.local
-            && chosen
-                .provider
-                .as_ref()
-                .is_none_or(|provider| provider.env_key.is_none() && provider.auth.is_none());
-        chosen.model.prices = chosen.model.prices.or(free.then(Default::default));
+        self.learn(Ask::ForAuto, flags.timeout)?;
+        let chosen = self.priced(flags)?;
         let (client, holds) = (chosen.client()?, chosen.holds());
         let (policy, notices, scratch) = self.policy(flags)?;
         let (session, loaded) = match opened {
@@ -266,12 +275,18 @@ impl Base {
                 cost: flags.max_cost,
                 compact_at: self.config.model_auto_compact_token_limit,
             },
+            check: self.config.check.clone(),
             unattended: true,
             holds,
             stopper,
         };
         Ok(Ready { setup, warnings, _scratch: scratch })
     }
+}
+
+/// What wants a key passes on to who knows whom.
+pub(super) fn is_free(provider: &Provider) -> bool {
+    provider.env_key.is_none() && provider.auth.is_none()
 }
 
 fn last(sessions: &Sessions, cwd: &Path) -> Result<SessionId, CliError> {

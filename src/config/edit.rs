@@ -45,6 +45,12 @@ pub fn apply(path: &Path, changes: &[Change]) -> Result<(), ConfigError> {
     replace(&real, document.to_string().as_bytes()).map_err(failed)
 }
 
+/// Makes `harness` the one that is used for `model` (`provider/name`) where none is named for the run.
+pub fn keep_harness(path: &Path, model: &str, harness: &str) -> Result<(), ConfigError> {
+    let key = ["models", model, "harness"].map(str::to_owned).to_vec();
+    apply(path, &[Change::Set(key, harness.into())])
+}
+
 /// Err is the key on the way that holds something other than a table.
 fn make<'a>(root: &mut dyn TableLike, change: &'a Change) -> Result<(), &'a str> {
     let (path, value) = match change {

@@ -21,7 +21,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 
 pub use dirs::Dirs;
-pub use edit::{Change, apply};
+pub use edit::{Change, apply, keep_harness};
 pub use env::Env;
 pub use keys::near;
 pub use layers::{Inputs, Loaded, Strictness, load};

@@ -15,6 +15,7 @@ static EMBEDDED: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/harnesses");
 pub(super) const COMMON: &str = "common";
 
 /// Folders of harness folders; a later one wins.
+#[derive(Clone)]
 pub(super) struct Files {
     dirs: Vec<PathBuf>,
 }

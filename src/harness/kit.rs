@@ -3,7 +3,7 @@
 //! [`Loaded`] is the [`Harness`] that hands each question to the kit of the model's class.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
@@ -15,17 +15,22 @@ use crate::wire::prompt::{Free, Grammar, Prompt};
 use super::files::{COMMON, Files};
 use super::layers::{Case, Chain};
 use super::load::LoadError;
-use super::manifest::{Early, Manifest, Repeats};
+use super::manifest::{Manifest, Offer, Repeats};
 use super::template::{BARE, FACTS, Texts, Values};
 use super::tool::{Tool, Tools};
-use super::{Harness, Rules, Saying, Submitted, Verdict, View, dialect, remind, render, tell};
+use super::{Harness, Masked, Rules, Saying, Submitted, Verdict, View, dialect, facts, remind, render, tell};
 
 /// A harness made from files.
 pub struct Loaded {
-    /// By what a model of its own may see: its class, and what trying it out showed.
-    kits: BTreeMap<(Option<&'static str>, Option<Calls>), Arc<Kit>>,
-    plain: Arc<Kit>,
+    files: Files,
+    chain: Chain,
+    plain: Kit,
+    /// The other kits, each made when it is first asked for: most sessions need one.
+    kits: [OnceLock<Option<Box<Kit>>>; CASES],
 }
+
+/// Four classes or none that minds, three results of a probe or none that tells.
+const CASES: usize = 5 * 4;
 
 pub(super) struct Kit {
     pub id: String,
@@ -38,30 +43,75 @@ pub(super) struct Kit {
 }
 
 impl Loaded {
-    pub(super) fn new(files: &Files, chain: &Chain) -> Result<Self, LoadError> {
-        let plain = Arc::new(Kit::new(files, chain, Case::default())?);
-        let classes =
-            [Class::S, Class::M, Class::L, Class::F].into_iter().filter(|class| chain.minds(*class));
-        let classes: Vec<_> = classes.map(Some).chain([None]).collect();
-        let calls = [Calls::Wire, Calls::Text, Calls::None].into_iter().filter(|calls| chain.tells(*calls));
-        let calls: Vec<_> = calls.map(Some).chain([None]).collect();
-        let mut kits = BTreeMap::new();
-        for case in
-            classes.iter().flat_map(|class| calls.iter().map(|calls| Case { class: *class, calls: *calls }))
-        {
-            let kit =
-                if case == Case::default() { plain.clone() } else { Arc::new(Kit::new(files, chain, case)?) };
-            kits.insert((case.class.map(Class::letter), case.calls), kit);
-        }
-        Ok(Self { kits, plain })
+    pub(super) fn new(files: Files, chain: Chain) -> Result<Self, LoadError> {
+        let plain = Kit::new(&files, &chain, Case::default())?;
+        Ok(Self { files, chain, plain, kits: [const { OnceLock::new() }; CASES] })
     }
 
-    pub(super) fn kit(&self, model: &Model) -> &Kit {
-        let has = |class: Option<&'static str>, calls: Option<Calls>| self.kits.contains_key(&(class, calls));
-        let class = Some(model.class.letter()).filter(|class| has(Some(class), None));
-        let calls = model.probed.as_ref().map(|probed| probed.calls).filter(|calls| has(None, Some(*calls)));
-        self.kits.get(&(class, calls)).unwrap_or(&self.plain)
+    /// The same, with the kit of this model made, so that what is wrong in its tables is found.
+    pub(super) fn ready(self, model: &Model) -> Result<Self, LoadError> {
+        let case = self.case(model);
+        if case != Case::default() {
+            let kit = Kit::new(&self.files, &self.chain, case)?;
+            self.kits[place(case)].get_or_init(|| Some(Box::new(kit)));
+        }
+        Ok(self)
     }
+
+    /// Makes every kit there can be.
+    pub(super) fn check(&self) -> Result<(), LoadError> {
+        let classes = [None, Some(Class::S), Some(Class::M), Some(Class::L), Some(Class::F)];
+        for class in classes.into_iter().filter(|class| class.is_none_or(|class| self.chain.minds(class))) {
+            let calls = [None, Some(Calls::Wire), Some(Calls::Text), Some(Calls::None)];
+            for calls in calls.into_iter().filter(|calls| calls.is_none_or(|calls| self.chain.tells(calls))) {
+                Kit::new(&self.files, &self.chain, Case { class, calls })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What the tables of this harness can tell of the model.
+    fn case(&self, model: &Model) -> Case {
+        let calls = model.probed.as_ref().map(|probed| probed.calls);
+        Case {
+            class: Some(model.class).filter(|class| self.chain.minds(*class)),
+            calls: calls.filter(|calls| self.chain.tells(*calls)),
+        }
+    }
+
+    /// The kit for a model. Where its tables are broken, the one for any: who chose the model was told
+    /// so if the harness was asked for with it, and a session in which it is changed goes on.
+    pub(super) fn kit(&self, model: &Model) -> &Kit {
+        let case = self.case(model);
+        if case == Case::default() {
+            return &self.plain;
+        }
+        let make = || match Kit::new(&self.files, &self.chain, case) {
+            Ok(kit) => Some(Box::new(kit)),
+            Err(e) => {
+                tracing::warn!("{}: {e}", self.plain.id);
+                None
+            }
+        };
+        self.kits[place(case)].get_or_init(make).as_deref().unwrap_or(&self.plain)
+    }
+}
+
+fn place(case: Case) -> usize {
+    let class = match case.class {
+        None => 0,
+        Some(Class::S) => 1,
+        Some(Class::M) => 2,
+        Some(Class::L) => 3,
+        Some(Class::F) => 4,
+    };
+    let calls = match case.calls {
+        None => 0,
+        Some(Calls::Wire) => 1,
+        Some(Calls::Text) => 2,
+        Some(Calls::None) => 3,
+    };
+    class * 4 + calls
 }
 
 impl Kit {
@@ -90,7 +140,12 @@ impl Kit {
     fn add_common(&mut self, files: &Files) -> Result<(), LoadError> {
         for name in files.texts(COMMON) {
             if let Some(found) = files.read(COMMON, &name)? {
-                self.texts.add(&format!("{COMMON}/{name}"), &found.text, &[BARE, &SAYING], &found.path)?;
+                let known: &[&[&str]] = match name.as_str() {
+                    "facts.md" => &[FACTS, &facts::NAMES],
+                    "masked.md" => &[BARE, &render::MASKED],
+                    _ => &[BARE, &SAYING],
+                };
+                self.texts.add(&format!("{COMMON}/{name}"), &found.text, known, &found.path)?;
             }
         }
         Ok(())
@@ -213,14 +268,21 @@ impl Kit {
 
     /// Facts for a template in a session.
     pub fn values(&self, view: &View<'_>) -> Values {
-        let values = self.bare_values().add_scene(view.scene, &self.files).add_model(view.model);
+        let context = &self.manifest.context;
+        let values = self
+            .bare_values()
+            .add_scene(view.scene, &self.files)
+            .add_instructions(&facts::instructions(&view.scene.instructions, context.instructions))
+            .add_model(view.model);
+        let facts = facts::text(self, view.scene, &values, context.facts);
+        let values = values.with("facts", facts);
         let alone = view.scene.unattended.then(|| self.say(&Saying::Unattended));
         values.with("unattended", alone)
     }
 
     /// Facts for a template that belongs to no request.
     pub fn bare_values(&self) -> Values {
-        Values::of_tools(&self.id, &self.tools)
+        Values::of_tools(&self.id, &self.tools).with("offer", self.manifest.dialect.offer)
     }
 
     pub fn render(&self, name: &str, values: &Values) -> anyhow::Result<String> {
@@ -260,7 +322,6 @@ impl Kit {
             check_rounds: check.rounds,
             check_limit: check.limit.saturating_mul(1000),
             compact_at: set(context.tokens),
-            refuse_early: self.manifest.submit.early == Early::Refused,
             facts: context.facts > 0 || check.rounds > 0,
             retries: turn.retries,
             parallel: turn.parallel,
@@ -277,10 +338,13 @@ impl Kit {
             Saying::Compact => self.manifest.compact.prompt.as_ref(),
             Saying::SummaryBack { .. } => self.manifest.compact.back.as_ref(),
             Saying::CutOff
+            | Saying::ActNow { .. }
             | Saying::Interrupted
             | Saying::NotExecuted
             | Saying::Repeat { .. }
-            | Saying::RepeatRefused
+            | Saying::RepeatRefused { .. }
+            | Saying::ReadsEnough { .. }
+            | Saying::CheckFailed { .. }
             | Saying::RepeatStop { .. }
             | Saying::StepsLeft { .. }
             | Saying::ImageLeftOut
@@ -314,6 +378,10 @@ impl Harness for Loaded {
 
     async fn prompt(&self, view: &View<'_>) -> anyhow::Result<Prompt> {
         render::prompt(self.kit(view.model), view)
+    }
+
+    fn masked(&self, view: &View<'_>) -> Masked {
+        render::masked(self.kit(view.model), view)
     }
 
     async fn interpret(&self, reply: &mut Reply, view: &View<'_>) -> anyhow::Result<Verdict> {
@@ -351,10 +419,10 @@ impl Harness for Loaded {
 }
 
 /// What texts about a call, a result or the loop may use besides the facts.
-const SAYING: [&str; 28] = [
+const SAYING: [&str; 31] = [
     "text", "out", "action", "args", "name", "names", "closest", "param", "wanted", "got", "missing",
     "problem", "example", "usage", "found", "why", "times", "left", "summary", "request", "diff", "shown",
-    "count", "command", "exit", "tail", "focus", "schema",
+    "count", "command", "exit", "tail", "focus", "schema", "first", "files", "before",
 ];
 
 pub(super) const WRAP: &str = "notes.wrap";
@@ -391,19 +459,24 @@ fn own_texts(files: &Files, chain: &Chain) -> Result<(Named, Named), LoadError> 
 
 /// The first 8 bytes of a SHA-256, so that it is the same in every build: sessions store it.
 fn surface(manifest: &Manifest, tools: &Tools) -> u64 {
-    let tool = |(name, tool): (&str, &Tool)| match &tool.free {
-        Some(field) => json!([name, bare_schema(tool.schema()), field]),
-        None => json!([name, bare_schema(tool.schema())]),
+    let tool = |(name, tool): (&str, &Tool)| match (&tool.free, tool.on_wire()) {
+        (_, false) => json!([name, "text"]),
+        (Some(field), true) => json!([name, bare_schema(tool.schema()), field]),
+        (None, true) => json!([name, bare_schema(tool.schema())]),
     };
     let tools: Vec<Value> = tools.iter().map(tool).collect();
     let dialect = &manifest.dialect;
-    let seen = json!([tools, dialect.kind, dialect.bare, dialect.labels, dialect.tags]);
+    let mut seen = json!([tools, dialect.kind, dialect.bare, dialect.labels, dialect.tags]);
+    // Sessions of before there was a choice keep their surface.
+    if let (Offer::Prompt, Value::Array(seen)) = (dialect.offer, &mut seen) {
+        seen.push(json!(dialect.offer));
+    }
     let hash = Sha256::digest(seen.to_string());
     u64::from_be_bytes(hash[..8].try_into().expect("a SHA-256 has 32 bytes"))
 }
 
 /// The schema without its texts.
-fn bare_schema(mut schema: Value) -> Value {
+pub(super) fn bare_schema(mut schema: Value) -> Value {
     if let Some(fields) = schema.as_object_mut() {
         if fields.get("description").is_some_and(Value::is_string) {
             fields.shift_remove("description");

@@ -4,15 +4,19 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use globset::{GlobBuilder, GlobMatcher};
+use sha2::{Digest, Sha256};
 
-use crate::model::Model;
+use crate::model::{Class, Model};
 
 use super::Harness;
-use super::files::Files;
+use super::files::{COMMON, Files};
 use super::kit::Loaded;
 use super::layers::Chain;
 use super::manifest::Manifest;
 use super::sample::{self, Sample};
+
+/// The harness for local models.
+pub const LOCAL: &str = "local";
 
 /// Why a harness cannot be had.
 #[derive(Debug, thiserror::Error)]
@@ -83,23 +87,65 @@ impl Library {
         Ok(Arc::new(self.load(id)?))
     }
 
+    /// The same, ready for this model: also what only its class and its probe see is known to be sound.
+    pub fn fit(&self, id: &str, model: &Model) -> Result<Arc<dyn Harness>, LoadError> {
+        Ok(Arc::new(self.load(id)?.ready(model)?))
+    }
+
+    /// Reads all there is of a harness: every class's table, with every result of a probe.
+    pub fn check(&self, id: &str) -> Result<(), LoadError> {
+        self.load(id)?.check()
+    }
+
+    /// Hash of every file that the harness is made of, 16 hex digits: with another it is another one.
+    pub fn hash(&self, id: &str) -> Result<String, LoadError> {
+        let mut ids = Chain::read(&self.files, id)?.ids();
+        ids.push(COMMON.to_owned());
+        let mut hasher = Sha256::new();
+        for id in ids {
+            let names = ["harness.toml", "tools.toml"].map(str::to_owned).into_iter();
+            for name in names.chain(self.files.texts(&id)) {
+                if let Some(found) = self.files.read(&id, &name)? {
+                    // Lengths, so that no file can pass for two.
+                    hasher.update(format!("{id}/{name} {} {}", name.len(), found.text.len()));
+                    hasher.update(found.text);
+                }
+            }
+        }
+        Ok(hasher.finalize()[..8].iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+
     /// The request that this harness makes of a sample session, and what the list says of it.
     pub fn sample(&self, id: &str, model: &Model) -> Result<Sample, LoadError> {
-        let harness = self.load(id)?;
+        let harness = self.load(id)?.ready(model)?;
         let from = self.files.ids().remove(id).flatten();
         sample::of(&harness, model, from)
     }
 
+    /// The classes of models for which this harness has tables of its own.
+    pub fn classes(&self, id: &str) -> Result<Vec<Class>, LoadError> {
+        let chain = Chain::read(&self.files, id)?;
+        Ok(Class::ALL.into_iter().filter(|class| chain.minds(*class)).collect())
+    }
+
+    pub fn has(&self, id: &str) -> bool {
+        self.files.ids().contains_key(id)
+    }
+
     /// The harness for a model when the user named none: the one whose `match` claims it, a folder's
-    /// before a built-in one, else `minimal`.
-    pub fn pick(&self, provider: &str, model: &str) -> String {
+    /// before a built-in one. A small local model is spared the tools that its larger kin knows, unless a
+    /// folder of the user's says so. What nobody claims gets `local` on this machine, else `minimal`.
+    pub fn pick(&self, model: &Model) -> String {
         let mut ids: Vec<_> = self.files.ids().into_iter().collect();
         ids.sort_by_key(|(_, from)| from.is_none());
-        let claims = |id: &str| self.head(id).is_some_and(|manifest| manifest.claims(provider, model));
-        if let Some((id, _)) = ids.iter().find(|(id, _)| claims(id)) {
-            return id.clone();
+        let small = model.local && model.class == Class::S;
+        let claims = |id: &str| self.head(id).is_some_and(|head| head.claims(&model.provider, &model.name));
+        let claimed = ids.iter().find(|(id, from)| (from.is_some() || !small) && claims(id));
+        match claimed {
+            Some((id, _)) => id.clone(),
+            None if model.local && self.has(LOCAL) => LOCAL.to_owned(),
+            None => "minimal".to_owned(),
         }
-        "minimal".to_owned()
     }
 
     pub(super) fn load(&self, id: &str) -> Result<Loaded, LoadError> {
@@ -111,7 +157,7 @@ impl Library {
             let near = near.into_iter().take(3).map(|(_, known)| known).collect();
             return Err(LoadError::Unknown { id: id.to_owned(), near });
         }
-        Loaded::new(&self.files, &Chain::read(&self.files, id)?)
+        Loaded::new(self.files.clone(), Chain::read(&self.files, id)?)
     }
 
     /// The harness's own manifest, without what it extends. None when it is broken: `auto` goes on.

@@ -6,6 +6,7 @@
 
 mod bind;
 mod dialect;
+mod facts;
 mod files;
 mod kit;
 mod layers;
@@ -22,7 +23,8 @@ mod tool;
 #[cfg(test)]
 mod testing;
 
-pub use load::{Library, Listing, LoadError};
+pub use dialect::form as read_loose;
+pub use load::{LOCAL, Library, Listing, LoadError};
 pub use sample::{Sample, model as sample_model, scene as sample_scene, tokens};
 pub use saying::Saying;
 
@@ -51,8 +53,14 @@ pub trait Harness: Send + Sync {
     fn rules(&self, model: &Model) -> Rules;
 
     /// One request from the items. The same view gives the same bytes, and an item added at the
-    /// end only adds to the end, so that the server's prompt cache holds.
+    /// end only adds to the end, so that the server's prompt cache holds; save where old results are
+    /// masked, which is done in blocks.
     async fn prompt(&self, view: &View<'_>) -> anyhow::Result<Prompt>;
+
+    /// What [`prompt`](Harness::prompt) leaves out of old results for this view.
+    fn masked(&self, _view: &View<'_>) -> Masked {
+        Masked::default()
+    }
 
     /// Fills in `action` of each call, or finds the calls in the text. Never fails on what a model
     /// wrote: that is a [`Verdict::Retry`] or an `Action::Unknown`.
@@ -102,6 +110,14 @@ pub trait Blobs: Send + Sync {
     fn base64(&self, id: &BlobId) -> Option<std::sync::Arc<str>>;
 }
 
+/// Results that a prompt holds a line of, in place of the whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Masked {
+    pub results: usize,
+    /// Bytes that this saves.
+    pub bytes: u64,
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
     /// Run the reply's calls.
@@ -145,8 +161,6 @@ pub struct Rules {
     pub check_limit: u64,
     /// Tokens at which the session is summed up, also where the window is larger.
     pub compact_at: Option<u64>,
-    /// Work that is handed in before any other call of the turn is refused, once.
-    pub refuse_early: bool,
     /// The scene has to hold facts about the project.
     pub facts: bool,
 }

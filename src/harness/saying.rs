@@ -7,14 +7,17 @@ use super::template::Values;
 pub enum Saying<'a> {
     /// The token limit ended a reply in the middle of a call, or before it said anything.
     CutOff,
+    /// Reasoning was cut at its limit; `thought` is the end of it.
+    ActNow { thought: &'a str },
     /// A call was stopped in the middle.
     Interrupted,
     /// A call never ran, because the turn ended before.
     NotExecuted,
     /// The same call gave the same result this many times in a row.
     Repeat { times: u32 },
-    /// The same call again, and nothing has changed: it was not run.
-    RepeatRefused,
+    /// The same call again, and nothing has changed: it was not run. `first` is the first line of
+    /// what it gave before, empty where it gave nothing.
+    RepeatRefused { first: &'a str },
     /// The turn ends, because the model repeats itself.
     RepeatStop { times: u32 },
     /// So many more requests may be made in this turn.
@@ -31,6 +34,17 @@ pub enum Saying<'a> {
     Form { schema: &'a str },
     /// It was not: `why`, in the validator's words.
     Unfit { why: &'a str, schema: &'a str },
+    /// Enough was read for a request that asks for a change. `files`: what was read, in words.
+    ReadsEnough { files: &'a str },
+    /// The project's own check failed after the model said that it was done.
+    CheckFailed {
+        command: &'a str,
+        exit: Option<i32>,
+        /// The end of what it printed.
+        output: &'a str,
+        /// It failed before the turn changed anything, too.
+        before: bool,
+    },
     /// A background job ended.
     JobEnded {
         id: &'a str,
@@ -46,10 +60,11 @@ impl Saying<'_> {
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::CutOff => "cut_off",
+            Self::ActNow { .. } => "act_now",
             Self::Interrupted => "interrupted",
             Self::NotExecuted => "not_executed",
             Self::Repeat { .. } => "repeat",
-            Self::RepeatRefused => "repeat_refused",
+            Self::RepeatRefused { .. } => "repeat_refused",
             Self::RepeatStop { .. } => "repeat_stop",
             Self::StepsLeft { .. } => "steps_left",
             Self::Compact => "compact",
@@ -58,6 +73,8 @@ impl Saying<'_> {
             Self::Unattended => "unattended",
             Self::Form { .. } => "form",
             Self::Unfit { .. } => "unfit",
+            Self::ReadsEnough { .. } => "reads_enough",
+            Self::CheckFailed { .. } => "check",
             Self::JobEnded { .. } => "job_ended",
         }
     }
@@ -72,15 +89,18 @@ impl Saying<'_> {
             Self::JobEnded { id, command, exit, tail } => {
                 values.with("name", id).with("command", command).with("exit", exit).with("tail", tail)
             }
+            Self::RepeatRefused { first } => values.with("first", first),
+            Self::ReadsEnough { files } => values.with("files", files),
+            Self::CheckFailed { command, exit, output, before } => {
+                values.with("command", command).with("exit", exit).with("tail", output).with("before", before)
+            }
             Self::Form { schema } => values.with("schema", schema),
             Self::Unfit { why, schema } => values.with("why", why).with("schema", schema),
+            Self::ActNow { thought } => values.with("text", thought),
             Self::Interrupted => values.with("text", ""),
-            Self::CutOff
-            | Self::NotExecuted
-            | Self::RepeatRefused
-            | Self::Compact
-            | Self::ImageLeftOut
-            | Self::Unattended => values,
+            Self::CutOff | Self::NotExecuted | Self::Compact | Self::ImageLeftOut | Self::Unattended => {
+                values
+            }
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::model::{
 use super::bind;
 use super::dialect::text_of;
 use super::kit::{Kit, result_name};
-use super::manifest::{KeepWord, Output};
+use super::manifest::{Early, KeepWord, Output};
 use super::template::Values;
 use super::tool::{Needs, Tool};
 use super::{Submitted, View};
@@ -48,9 +48,9 @@ pub(super) fn needs_read(kit: &Kit, call: &ToolCall) -> bool {
 /// The tool that was called; where the call came to mean what another tool does, that one.
 fn tool_of<'a>(kit: &'a Kit, call: &ToolCall) -> Option<(&'a str, &'a Tool)> {
     let does = |tool: &Tool| tool.kinds().any(|kind| kind == call.action.kind());
-    let called = bind::resolve(kit, &call.name)?;
-    let other = || kit.tools.iter().find(|(_, tool)| does(tool));
-    Some(if does(called.1) { called } else { other().unwrap_or(called) })
+    let called = bind::resolve(kit, &call.name);
+    let fits = called.filter(|(_, tool)| does(tool));
+    fits.or_else(|| kit.tools.iter().find(|(_, tool)| does(tool))).or(called)
 }
 
 pub(super) fn tell(kit: &Kit, call: &ToolCall, outcome: &Outcome, view: &View<'_>) -> Vec<Part> {
@@ -112,6 +112,10 @@ pub(super) fn submitted(
             Ok(said.map_or(Submitted::No, Submitted::Yes))
         }
         Action::Submit { text } if outcome.state == State::Ok => {
+            if submit.early == Early::Refused && !has_acted(view) && !was_reviewed(call, view) {
+                let text = kit.common("early", &values(kit, call, outcome, view));
+                return Ok(Submitted::Review(vec![Part::Text { text }]));
+            }
             if let Some(file) = &submit.confirm
                 && !was_reviewed(call, view)
             {
@@ -134,17 +138,28 @@ fn after_line(text: &str, line: &str) -> Option<String> {
     (first.trim() == line).then(|| rest.trim().to_owned())
 }
 
-/// An earlier call of this turn was answered with the review.
-fn was_reviewed(call: &ToolCall, view: &View<'_>) -> bool {
-    let Some(turn) = view.items.last().map(|item| item.turn) else { return false };
-    let submits = view.items.iter().filter(|item| item.turn == turn).filter_map(|item| match &item.body {
+/// The model has called anything in this turn that could be run.
+pub(super) fn has_acted(view: &View<'_>) -> bool {
+    calls_of_turn(view).any(|call| !matches!(call.action, Action::Submit { .. } | Action::Unknown { .. }))
+}
+
+fn calls_of_turn<'a>(view: &View<'a>) -> impl Iterator<Item = &'a ToolCall> {
+    let turn = view.items.last().map(|item| item.turn);
+    let replies = view.items.iter().filter(move |item| Some(item.turn) == turn);
+    let replies = replies.filter_map(|item| match &item.body {
         Body::Assistant(reply) => Some(reply),
         _ => None,
     });
-    let mut ids = submits.flat_map(|reply| &reply.parts).filter_map(|part| match part {
-        Part::Call(earlier) if matches!(earlier.action, Action::Submit { .. }) => Some(&earlier.id),
+    replies.flat_map(|reply| &reply.parts).filter_map(|part| match part {
+        Part::Call(call) => Some(call),
         _ => None,
-    });
+    })
+}
+
+/// An earlier call of this turn was answered with the review.
+fn was_reviewed(call: &ToolCall, view: &View<'_>) -> bool {
+    let submits = calls_of_turn(view).filter(|earlier| matches!(earlier.action, Action::Submit { .. }));
+    let mut ids = submits.map(|earlier| &earlier.id);
     ids.any(|id| {
         let answers = |item: &crate::model::Item| {
             matches!(&item.body, Body::Result(r) if r.call == *id && r.outcome.state == State::Ok)

@@ -10,19 +10,20 @@ use anyhow::Context;
 use minijinja::value::{Kwargs, Serde, Value};
 use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior};
 
-use crate::model::{Entry, Model, Scene};
+use crate::model::{Entry, Instructions, Model, Scene};
 
 use super::load::{LoadError, nearest};
-use super::tool::Tools;
+use super::tool::{Param, Tools};
 
 /// Known to every template.
-pub(super) const BARE: &[&str] = &["tools", "tool", "harness"];
+pub(super) const BARE: &[&str] = &["tools", "tool", "harness", "offer"];
 
 /// Known to templates of a request or a result, as the session's facts are at hand.
 #[rustfmt::skip]
 pub(super) const FACTS: &[&str] = &[
-    "tools", "tool", "harness", "cwd", "os", "os_version", "arch", "shell", "git", "agents_md", "instructions",
+    "tools", "tool", "harness", "offer", "cwd", "os", "os_version", "arch", "shell", "git", "agents_md", "instructions",
     "model", "class", "local", "unattended", "reduced", "sandbox", "network", "date", "listing", "tree", "file",
+    "facts",
 ];
 
 /// The templates of one harness, compiled.
@@ -92,11 +93,20 @@ impl Values {
         Value::from_pairs(self.0.iter().map(|(name, value)| (*name, value.clone())))
     }
 
-    /// Facts that need no scene.
+    /// Facts that need no scene. Of each tool a text may name all that a request would say of it.
     pub fn of_tools(harness: &str, tools: &Tools) -> Self {
         let rows: Vec<_> = tools
             .iter()
-            .map(|(name, tool)| serde_json::json!({ "name": name, "about": tool.about, "signature": tool.signature }))
+            .map(|(name, tool)| {
+                serde_json::json!({
+                    "name": name,
+                    "about": tool.about,
+                    "signature": tool.signature,
+                    "params": tool.params.iter().map(row).collect::<Vec<_>>(),
+                    "example": super::bind::example(name, tool),
+                    "wire": tool.on_wire(),
+                })
+            })
             .collect();
         let kinds: Vec<(String, String)> = tools
             .iter()
@@ -107,8 +117,12 @@ impl Values {
         values
     }
 
+    pub fn add_instructions(self, instructions: &[Instructions]) -> Self {
+        let agents = (!instructions.is_empty()).then(|| agents_md(instructions));
+        self.with("agents_md", agents).with("instructions", instructions)
+    }
+
     pub fn add_scene(mut self, scene: &Scene, files: &Arc<BTreeMap<String, String>>) -> Self {
-        let agents = (!scene.instructions.is_empty()).then(|| agents_md(scene));
         self = self
             .with("cwd", &scene.cwd)
             .with("os", &scene.os)
@@ -116,8 +130,6 @@ impl Values {
             .with("arch", &scene.arch)
             .with("shell", &scene.shell)
             .with("git", &scene.git)
-            .with("agents_md", agents)
-            .with("instructions", &scene.instructions)
             .with("reduced", &scene.reduced)
             .with("sandbox", &scene.sandbox)
             .with("network", scene.network);
@@ -152,6 +164,12 @@ impl Values {
     }
 }
 
+fn row((name, param): (&str, &Param)) -> serde_json::Value {
+    serde_json::json!({
+        "name": name, "type": param.kind.name(), "about": param.about, "required": param.required,
+    })
+}
+
 /// The name of the tool that does `kind`. Work on files falls back to the shell, so that a text
 /// still makes sense in a fork that drops a tool; other kinds to nothing, which a text can ask.
 fn tool_name(kinds: &[(String, String)], kind: &str) -> String {
@@ -160,8 +178,8 @@ fn tool_name(kinds: &[(String, String)], kind: &str) -> String {
     named(kind).or_else(|| file_work.then(|| named("shell")).flatten()).unwrap_or_default()
 }
 
-fn agents_md(scene: &Scene) -> String {
-    let texts = scene.instructions.iter().map(|file| {
+fn agents_md(instructions: &[Instructions]) -> String {
+    let texts = instructions.iter().map(|file| {
         let cut = if file.cut { "\n[cut here: the file is longer]" } else { "" };
         format!("## {}\n\n{}{cut}", file.path, file.text.trim_end())
     });

@@ -18,6 +18,15 @@ pub(super) fn loaded(id: &str) -> Arc<Loaded> {
     LOADED.lock().unwrap().entry(id.to_owned()).or_insert_with(load).clone()
 }
 
+/// A built-in harness with more in its manifest.
+pub(super) fn forked(base: &str, more: &str) -> Loaded {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir(dir.path().join("fork")).unwrap();
+    let manifest = format!("schema = 1\nid = \"fork\"\nextends = {base:?}\n{more}");
+    std::fs::write(dir.path().join("fork/harness.toml"), manifest).unwrap();
+    Library::new(vec![dir.path().to_owned()]).load("fork").unwrap_or_else(|e| panic!("{e}"))
+}
+
 pub(super) fn model(class: Class) -> Model {
     Model { class, ..sample::model() }
 }

@@ -36,6 +36,11 @@ pub struct Tool {
     pub patch_word: Option<String>,
     /// The parameter in which a call says how many tokens of output it wants, at four bytes each.
     pub tokens: Option<String>,
+    /// False: never sent as a tool. The system prompt says how it is called, and the call goes back
+    /// as the text that it was.
+    pub wire: Option<bool>,
+    /// Arguments of a call as it might be made, where the model is shown one.
+    pub example: Map<String, Value>,
     /// Fields of the action that are always the same.
     pub with: Map<String, Value>,
     pub params: Ordered<Param>,
@@ -181,6 +186,11 @@ impl Tool {
     /// JSON Schema of the arguments.
     pub fn schema(&self) -> Value {
         object_schema(&self.params, self.extra)
+    }
+
+    /// It can be offered in a request.
+    pub fn on_wire(&self) -> bool {
+        self.wire != Some(false)
     }
 
     /// The kinds of action that this tool can be.

@@ -148,6 +148,13 @@ pub struct ToolResult {
     pub shown: Vec<Part>,
 }
 
+impl Stop {
+    /// The reply stops in the middle.
+    pub fn is_cut(&self) -> bool {
+        matches!(self, Self::Length | Self::RunOn)
+    }
+}
+
 /// Why a reply ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -158,6 +165,8 @@ pub enum Stop {
     Calls,
     /// The token limit cut it off. Its last call is never run.
     Length,
+    /// It ran on without getting anywhere, and was cut. Its last call is never run.
+    RunOn,
     /// The model or a filter refused.
     Refused,
     /// The stream broke and retries did not help. Kept for the person, never sent again.

@@ -17,7 +17,7 @@ mod usage;
 
 pub use action::{Action, Edit, JobOp, TodoItem, TodoStatus, WriteMode};
 pub use care::{Broken, Guards, Watch};
-pub use class::Class;
+pub use class::{Class, Clue, Clues, billions};
 pub use ids::{BlobId, CallId, ItemId, SessionId};
 pub use item::{
     Body, Image, Item, Mark, Note, NoteKind, Origin, Part, Reply, Said, Stop, Summary, ToolCall, ToolResult,

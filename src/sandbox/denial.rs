@@ -65,7 +65,11 @@ pub fn denial_hint(policy: &Policy, output: &str) -> Option<String> {
                 }
             }
         }
-        if policy.net == Net::Off && has(OFFLINE) {
+        // As words: `FileNotFoundError` has `enotfound` in it.
+        let begins = |word: &&str| {
+            lower.match_indices(*word).any(|(at, _)| !lower[..at].ends_with(char::is_alphanumeric))
+        };
+        if policy.net == Net::Off && OFFLINE.iter().any(begins) {
             let lift = "-c sandbox_workspace_write.network_access=true".to_owned();
             note("[sandbox] blocked: network (off for commands)".into(), lift);
         }
@@ -190,6 +194,7 @@ mod tests {
             "touch: cannot touch 'HOME/proj/x': Permission denied",
             "./run.sh: Permission denied",
             "all good, /etc is read",
+            "FileNotFoundError: [Errno 2] No such file or directory: 'prefs.json'",
             "/bin/sh: 1: cannot create x: Read-only file system",
             "",
         ] {

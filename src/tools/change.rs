@@ -4,9 +4,10 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::seen::{self, Extent, Intent};
+use super::guard::Parsed;
+use super::seen::{self, Extent, Intent, Wrote};
 use super::text::Text;
-use super::{ToolCx, Toolbox, failed, lock, path};
+use super::{RETRY, ToolCx, Toolbox, failed, lock, path};
 use crate::model::{Outcome, Seen};
 use crate::sandbox::files::{self, FileError};
 use crate::sandbox::{Op, Verdict};
@@ -92,18 +93,36 @@ impl Toolbox {
         }
     }
 
-    /// Puts `after` in place of the file; `before` is what was there.
+    /// Whether new text may go into a file of this content. A file that somebody else changed is held
+    /// back once: a model that cannot read with a tool looks at it in its own way and sends it again.
+    pub(super) fn allow_rewrite(&self, cx: &ToolCx<'_>, loaded: &Loaded) -> Result<(), Outcome> {
+        let mut record = lock(&self.seen);
+        match record.object(&loaded.real, &seen::hash(&loaded.raw), (Intent::Change, false)) {
+            None => Ok(()),
+            Some(objection) => {
+                record.forget(&loaded.real);
+                let text = objection.say(&path::short(cx.cwd, &loaded.path));
+                let data = serde_json::json!({ "error": objection.word(), RETRY: true });
+                Err(Outcome { data, ..Outcome::failed(text) })
+            }
+        }
+    }
+
+    /// Puts `after` in place of the file; `before` is what was there. Nothing is stored that was not
+    /// [cleared](Self::clear).
     pub(super) fn store(
         &self,
         cx: &ToolCx<'_>,
         target: &Path,
-        change: &Change<'_>,
-    ) -> Result<(files::Written, Seen), FileError> {
-        let written = files::replace(cx.policy, target, change.after)?;
-        let hash = seen::hash(change.after);
-        lock(&self.undo).push(&written.real, change.before, hash.clone());
-        let seen = lock(&self.seen).wrote(&written.real, hash, change.intent);
-        Ok((written, seen))
+        (change, _cleared): (&Change<'_>, &Parsed),
+    ) -> Result<Stored, FileError> {
+        let Change { before, after, intent } = *change;
+        let written = files::replace(cx.policy, target, after)?;
+        lock(&self.undo).push(&written.real, before, seen::hash(after));
+        lock(&self.refusals).made(&written.real);
+        let seen =
+            lock(&self.seen).wrote(&written.real, Wrote { before, after, intent, carry: cx.guards.seen });
+        Ok(Stored { real: written.real, created: written.created, seen })
     }
 
     /// Removes the file, remembering what it held.
@@ -114,10 +133,20 @@ impl Toolbox {
         Ok(())
     }
 
-    /// The model was shown this much of the file.
-    pub(super) fn shown(&self, real: &Path, hash: String, extent: Extent) -> Seen {
-        lock(&self.seen).show(real, hash, extent)
+    /// The result of a change shows these lines of what was written.
+    pub(super) fn shows(&self, cx: &ToolCx<'_>, stored: Stored, extent: &Extent) -> Seen {
+        match cx.guards.seen {
+            true => lock(&self.seen).show(&stored.real, stored.seen.hash, extent),
+            false => stored.seen,
+        }
     }
+}
+
+/// A change that was made.
+pub(super) struct Stored {
+    pub(super) real: PathBuf,
+    pub(super) created: bool,
+    pub(super) seen: Seen,
 }
 
 pub(super) struct Change<'a> {

@@ -4,10 +4,11 @@
 use serde_json::{Value, json};
 
 use super::change::{self, Change, Loaded};
-use super::seen::Intent;
+use super::guard::{Basis, Plan};
+use super::seen::{Extent, Intent};
 use super::splice::{self, Miss, Splice};
 use super::text::{self, Text};
-use super::{ToolCx, Toolbox, failed, nearest, path, words};
+use super::{ToolCx, Toolbox, failed, nearest, path, rows, words};
 use crate::model::{Edit, Outcome};
 use crate::sandbox::files::FileError;
 
@@ -41,20 +42,24 @@ fn try_run(toolbox: &Toolbox, cx: &ToolCx<'_>, raw: &str, edits: &[Edit]) -> Res
     };
     toolbox.allow(cx, &loaded, Intent::Change)?;
     let form = change::decode(raw, &loaded)?;
-    let splices = plan(&shown, &form.bytes, edits)?;
+    let (splices, basis) = plan(&shown, &form.bytes, edits)?;
     let (after, span) = splice::apply(&form.bytes, &splices);
     let raw_after = change::encode(raw, &form, &after)?;
-    let change = Change { before: Some(&loaded.raw), after: &raw_after, intent: Intent::Change };
-    let (_, seen) = toolbox.store(cx, &loaded.path, &change).map_err(|error| path::fault(cx, raw, error))?;
+    let parsed = toolbox.clear(cx, &Plan { raw, old: Some(&loaded), after: &raw_after, basis })?;
+    let (before, intent) = (Some(loaded.raw.as_slice()), Intent::Change);
+    let change = Change { before, after: &raw_after, intent };
+    let stored =
+        toolbox.store(cx, &loaded.path, (&change, &parsed)).map_err(|error| path::fault(cx, raw, error))?;
     let from = text::count_lines(&after[..span.0]) + u64::from(span.0 == 0 || after[span.0 - 1] == b'\n');
     let snippet = snippet(&after, from, text::count_lines(&after[span.0..span.1]).max(1));
     let count = splices.len();
     let said = format!("changed {} in {shown}; {}", words::count(count, "place"), snippet.said());
-    Ok(Outcome {
-        seen: vec![seen],
+    let outcome = Outcome {
+        seen: vec![toolbox.shows(cx, stored, &snippet.extent)],
         data: json!({ "path": raw, "count": count, "from": snippet.from, "snippet": snippet.text, "created": false }),
         ..Outcome::ok(said)
-    })
+    };
+    Ok(parsed.tell(raw, outcome))
 }
 
 /// An empty old text makes a file, or fills an empty one.
@@ -68,25 +73,31 @@ fn fill(
         toolbox.allow(cx, loaded, Intent::Change)?;
     }
     let after = change::encode(raw, &Text::empty(), new.as_bytes())?;
+    let plan = Plan { raw, old: loaded.as_ref(), after: &after, basis: Basis::Difference };
+    let parsed = toolbox.clear(cx, &plan)?;
     let change = Change {
         before: loaded.as_ref().map(|loaded| loaded.raw.as_slice()),
         after: &after,
         intent: Intent::Overwrite,
     };
     let target = path::resolve(cx, raw)?;
-    let (written, seen) = toolbox.store(cx, &target, &change).map_err(|error| path::fault(cx, raw, error))?;
+    let stored =
+        toolbox.store(cx, &target, (&change, &parsed)).map_err(|error| path::fault(cx, raw, error))?;
     let snippet = snippet(&after, 1, 1);
-    let verb = if written.created { "created" } else { "filled" };
+    let verb = if stored.created { "created" } else { "filled" };
     let lines = text::count_lines(new.as_bytes());
-    Ok(Outcome {
-        seen: vec![seen],
-        data: json!({ "path": raw, "count": 1, "from": 1, "snippet": snippet.text, "created": written.created }),
+    let outcome = Outcome {
+        seen: vec![stored.seen],
+        data: json!({ "path": raw, "count": 1, "from": 1, "snippet": snippet.text, "created": stored.created }),
         ..Outcome::ok(format!("{verb} {}: {}", path::show_str(raw), words::count(lines, "line")))
-    })
+    };
+    Ok(parsed.tell(raw, outcome))
 }
 
-fn plan(shown: &str, bytes: &[u8], edits: &[Edit]) -> Result<Vec<Splice>, Outcome> {
+/// The places, and what the edits go by: one that means every place goes by lines it does not name.
+fn plan(shown: &str, bytes: &[u8], edits: &[Edit]) -> Result<(Vec<Splice>, Basis), Outcome> {
     let mut all: Vec<Splice> = Vec::new();
+    let mut lines = Vec::new();
     for (nth, edit) in edits.iter().enumerate() {
         let which = match edits.len() {
             1 => String::new(),
@@ -94,6 +105,11 @@ fn plan(shown: &str, bytes: &[u8], edits: &[Edit]) -> Result<Vec<Splice>, Outcom
         };
         let splices =
             splice::plan(bytes, edit).map_err(|miss| explain(shown, &which, miss, (bytes, edit)))?;
+        if splices.len() > 1 {
+            let line =
+                |at: usize| text::count_lines(&bytes[..at]) + u64::from(at == 0 || bytes[at - 1] == b'\n');
+            lines.extend(splices.iter().map(|splice| (line(splice.from), line(splice.to - 1))));
+        }
         all.extend(splices);
     }
     all.sort_by_key(|splice| splice.from);
@@ -102,7 +118,8 @@ fn plan(shown: &str, bytes: &[u8], edits: &[Edit]) -> Result<Vec<Splice>, Outcom
             format!("{shown} was left as it is: two of the edits touch the same text; make them one edit");
         return Err(failed("overlap", text));
     }
-    Ok(all)
+    let basis = if lines.is_empty() { Basis::Quote } else { Basis::Lines(lines) };
+    Ok((all, basis))
 }
 
 /// What was refused, the fact behind it, the place as it is, the next call.
@@ -130,6 +147,13 @@ fn explain(shown: &str, which: &str, miss: Miss, (bytes, edit): (&[u8], &Edit)) 
         }
         Miss::Absent => {
             let all = String::from_utf8_lossy(bytes);
+            if let Some(line) = stands(&all, &edit.new) {
+                let text = format!(
+                    "{kept}the old text is not in it, but the new text is there already, at line {line}; nothing is left to do for this edit"
+                );
+                let data = json!({ "error": "no_match", "count": 0, "already": line });
+                return Outcome { data, ..failed("no_match", text) };
+            }
             match nearest::find(&all, &edit.old) {
                 Some(place) => {
                     let text = format!(
@@ -155,11 +179,21 @@ fn explain(shown: &str, which: &str, miss: Miss, (bytes, edit): (&[u8], &Edit)) 
     }
 }
 
+/// The line where an edit's new text stands: as a repeated edit finds it. Few characters say nothing.
+fn stands(all: &str, new: &str) -> Option<usize> {
+    let all = text::normal(all);
+    let new = text::normal(new);
+    let at = all.find(new.as_str()).filter(|_| new.trim().len() >= 8)?;
+    Some(all[..at].matches('\n').count() + 1)
+}
+
 /// A changed file's lines around the change.
 pub(super) struct Snippet {
     pub(super) from: u64,
     pub(super) to: u64,
     pub(super) text: String,
+    /// Of those lines, the ones that are shown to their ends.
+    pub(super) extent: Extent,
 }
 
 impl Snippet {
@@ -176,14 +210,16 @@ pub(super) fn snippet(after: &[u8], from: u64, count: u64) -> Snippet {
     let last = from.saturating_add(count).saturating_add(2).min(total).min(first + 23);
     let wanted = usize::try_from(last.saturating_sub(first) + 1).unwrap_or(0);
     let skip = usize::try_from(first - 1).unwrap_or(usize::MAX);
-    let rows: Vec<String> = text::lines(after)
-        .into_iter()
-        .skip(skip)
-        .take(wanted)
-        .map(|line| {
-            let line = String::from_utf8_lossy(line);
-            line.trim_end_matches(['\r', '\n']).chars().take(200).collect()
-        })
-        .collect();
-    Snippet { from: first, to: last, text: rows.join("\n") }
+    let mut extent = Extent { rows: Vec::new(), total };
+    let mut rows: Vec<String> = Vec::new();
+    for (line, number) in text::lines(after).into_iter().skip(skip).take(wanted).zip(first..) {
+        let line = String::from_utf8_lossy(line);
+        let line = line.trim_end_matches(['\r', '\n']);
+        let row: String = line.chars().take(200).collect();
+        if row.len() == line.len() {
+            rows::merge(&mut extent.rows, (number, number));
+        }
+        rows.push(row);
+    }
+    Snippet { from: first, to: last, text: rows.join("\n"), extent }
 }

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::change::{self, Change};
+use super::guard::{Basis, Plan};
 use super::seen::Intent;
 use super::{ToolCx, Toolbox, edit, failed, path, text, words};
 use crate::model::Outcome;
@@ -34,16 +35,23 @@ fn insert(
     };
     let after = put(&lines, at, new);
     let raw_after = change::encode(raw, &form, &after)?;
-    let change = Change { before: Some(&loaded.raw), after: &raw_after, intent: Intent::Change };
-    let (_, seen) = toolbox.store(cx, &loaded.path, &change).map_err(|error| path::fault(cx, raw, error))?;
+    // The line above the new text, or the first one where it goes above all.
+    let beside = if lines.is_empty() { Vec::new() } else { vec![(line.max(1), line.max(1))] };
+    let plan = Plan { raw, old: Some(&loaded), after: &raw_after, basis: Basis::Lines(beside) };
+    let parsed = toolbox.clear(cx, &plan)?;
+    let (before, intent) = (Some(loaded.raw.as_slice()), Intent::Change);
+    let change = Change { before, after: &raw_after, intent };
+    let stored =
+        toolbox.store(cx, &loaded.path, (&change, &parsed)).map_err(|error| path::fault(cx, raw, error))?;
     let from = line + 1;
     let count = text::count_lines(new.as_bytes());
     let snippet = edit::snippet(&after, from, count);
-    Ok(Outcome {
-        seen: vec![seen],
+    let outcome = Outcome {
+        seen: vec![toolbox.shows(cx, stored, &snippet.extent)],
         data: json!({ "path": raw, "count": 1, "from": snippet.from, "snippet": snippet.text }),
         ..Outcome::ok(format!("inserted {} into {shown}; {}", words::count(count, "line"), snippet.said()))
-    })
+    };
+    Ok(parsed.tell(raw, outcome))
 }
 
 /// The lines with `new` after the first `at` of them. The file's last line stays without an end if

@@ -11,6 +11,7 @@ mod change;
 mod clean;
 mod edit;
 mod grep;
+mod guard;
 mod insert;
 mod jobs;
 mod list;
@@ -19,7 +20,10 @@ mod output;
 mod patch;
 mod patch_text;
 mod path;
+mod printed;
 mod read;
+mod rewrite;
+mod rows;
 mod seen;
 mod shell;
 mod spill;
@@ -46,6 +50,11 @@ pub use output::fit;
 pub use patch::files as patch_files;
 pub use read::image_type;
 pub use shell::shell_name;
+pub(crate) use shell::{Over, Until, drive, end};
+
+/// Marks, in the data of a refusal, that the same call may be made again and can then do more. Bounded
+/// by whoever sets it.
+pub const RETRY: &str = "retry";
 
 /// What a tool may use. Borrowed for one call.
 pub struct ToolCx<'a> {
@@ -61,6 +70,8 @@ pub struct ToolCx<'a> {
     /// The file must have been read before this call may change it.
     pub needs_read: bool,
     pub guards: Guards,
+    /// What the person asked for last, in their words: what it names may go from a file.
+    pub asked: &'a str,
     /// Where long output is kept whole. Made when first needed.
     pub spill: &'a Path,
     pub blobs: &'a dyn KeepBlob,
@@ -72,11 +83,13 @@ pub trait KeepBlob: Send + Sync {
     fn keep(&self, bytes: &[u8]) -> std::io::Result<BlobId>;
 }
 
-/// What tools remember between calls of one session: which files the model has seen, what was
-/// changed, jobs that run, the task list. Dropping it kills the jobs.
+/// What tools remember between calls of one session: which files the model has seen, what commands
+/// printed, what was changed or refused, jobs that run, the task list. Dropping it kills the jobs.
 #[derive(Default)]
 pub struct Toolbox {
     seen: Mutex<seen::Record>,
+    printed: Mutex<printed::Printed>,
+    refusals: Mutex<guard::Refusals>,
     undo: Mutex<undo::History>,
     todos: Mutex<Vec<TodoItem>>,
     jobs: jobs::Jobs,
@@ -106,8 +119,12 @@ impl Toolbox {
             Action::Read { path, line, count, image: false } => {
                 read::run(self, cx, path, read::window(*line, *count)).await
             }
-            Action::Write { path, text, mode } => write::run(self, cx, path, (text, *mode)),
-            Action::Rewrite { path, text } => write::run(self, cx, path, (text, WriteMode::Replace)),
+            Action::Write { path, text, mode: WriteMode::Create } => {
+                write::run(self, cx, path, (text, WriteMode::Create))
+            }
+            Action::Rewrite { path, text } | Action::Write { path, text, mode: WriteMode::Replace } => {
+                rewrite::run(self, cx, path, text)
+            }
             Action::Edit { path, edits } => edit::run(self, cx, path, edits),
             Action::Insert { path, line, text } => insert::run(self, cx, path, (*line, text)),
             Action::Undo { path } => undo::run(self, cx, path),
@@ -130,6 +147,10 @@ impl Toolbox {
             Action::Submit { text: _ } => submit::run(cx).await,
             Action::Unknown { name: _, why } => failed("unknown", why.clone()),
         };
+        if cx.guards.seen && matches!(action, Action::Shell { .. } | Action::Job { .. } | Action::Grep { .. })
+        {
+            lock(&self.printed).note(&outcome.text);
+        }
         outcome.took = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
         outcome
     }
@@ -140,6 +161,11 @@ impl Toolbox {
         for file in seen {
             record.restore(file);
         }
+    }
+
+    /// What was read is no longer before the model: from now on it is sent again when asked for.
+    pub fn forget_shown(&self) {
+        lock(&self.seen).forget_sent();
     }
 
     /// The task list as it was last set.

@@ -1,8 +1,10 @@
 //! Where a text that is not in a file was probably meant: shown so that the next try needs no read.
 
-/// Rows shown, and characters of each: together well under 80 tokens.
+/// Rows shown, characters of one, and of all but the first together: about 80 tokens. A row that is cut
+/// cannot be quoted, so fewer whole ones are better.
 const ROWS: usize = 5;
-const ROW_CHARS: usize = 60;
+const ROW_CHARS: usize = 240;
+const ALL_CHARS: usize = 320;
 /// Lines looked at; beyond it a hint costs more than it helps.
 const MOST_LINES: usize = 20_000;
 /// Below this, the likest line is not like at all.
@@ -31,14 +33,22 @@ pub(super) fn find(text: &str, wanted: &str) -> Option<Place> {
         return None;
     }
     let from = best.saturating_sub(offset.min(ROWS - 1));
+    // The likest line itself is never crowded out.
+    let before: usize = lines[from..=best].iter().map(|line| line.chars().count()).sum();
+    let from = if before > ALL_CHARS { best } else { from };
     let to = (from + wanted.len().clamp(1, ROWS)).min(lines.len());
-    let rows = lines[from..to]
-        .iter()
-        .enumerate()
-        .map(|(at, line)| format!("{}: {}", from + at + 1, clip(line)))
-        .collect::<Vec<_>>()
-        .join("\n");
-    Some(Place { from: from + 1, to, rows })
+    let mut rows: Vec<String> = Vec::new();
+    let mut room = ALL_CHARS;
+    for (line, number) in lines[from..to].iter().zip(from + 1..) {
+        let row = format!("{number}: {}", clip(line));
+        let size = row.chars().count();
+        if size > room && !rows.is_empty() {
+            break;
+        }
+        room = room.saturating_sub(size);
+        rows.push(row);
+    }
+    Some(Place { from: from + 1, to: from + rows.len(), rows: rows.join("\n") })
 }
 
 fn likeness(line: &str, wanted: &str) -> f64 {
@@ -70,6 +80,16 @@ mod tests {
         let place = find(text, "def mean(xs):\n    return sum(xs) / len(xs)").expect("place");
         assert_eq!((place.from, place.to), (6, 7));
         assert_eq!(place.rows, "6: def mean(items):\n7:     return sum(items) / len(items)");
+    }
+
+    #[test]
+    fn long_lines_are_shown_whole_and_fewer() {
+        let long = |n: usize| format!("    value_{n} = \"{}\"\n", "x".repeat(150));
+        let text: String = (0..9).map(long).collect();
+        let wanted = format!("{}{}{}", long(2), long(3), long(4).replace("value", "valve"));
+        let place = find(&text, &wanted).expect("place");
+        assert_eq!((place.from, place.to), (5, 5), "the likest line is never crowded out");
+        assert_eq!(place.rows, format!("5: {}", long(4).trim_end_matches('\n')));
     }
 
     #[test]

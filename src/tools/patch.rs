@@ -6,9 +6,10 @@
 use serde_json::{Value, json};
 
 use super::change::{self, Change, Loaded};
+use super::guard::{Basis, Parsed, Plan};
 use super::patch_text::{self, Hunk, Section};
 use super::seen::Intent;
-use super::{ToolCx, Toolbox, failed, nearest, path, text, words};
+use super::{ToolCx, Toolbox, failed, nearest, path, text, words, write};
 use crate::model::{Outcome, Seen};
 use crate::sandbox::files::FileError;
 
@@ -36,6 +37,7 @@ struct Step<'a> {
     after: Option<Vec<u8>>,
     /// What is now at the place a file moves to.
     at_target: Option<Loaded>,
+    parsed: Parsed,
 }
 
 fn try_run(
@@ -57,7 +59,11 @@ fn try_run(
             return Err(failed("bad_patch", text));
         }
     }
-    let steps = sections.iter().map(|section| check(toolbox, cx, section)).collect::<Result<Vec<_>, _>>()?;
+    let mut steps =
+        sections.iter().map(|section| check(toolbox, cx, section)).collect::<Result<Vec<_>, _>>()?;
+    for step in &mut steps {
+        step.clear(toolbox, cx).map_err(nothing)?;
+    }
     let mut seen = Vec::new();
     let mut done: Vec<String> = Vec::new();
     for step in &steps {
@@ -79,11 +85,16 @@ fn try_run(
         removed += minus;
     }
     let files: Vec<Value> = steps.iter().map(Step::fact).collect();
-    Ok(Outcome {
+    let outcome = Outcome {
         seen,
         data: json!({ "files": files, "added": added, "removed": removed }),
         ..Outcome::ok(done.join("\n"))
-    })
+    };
+    Ok(steps.iter().fold(outcome, |outcome, step| step.parsed.tell(step.target(), outcome)))
+}
+
+fn nothing(refusal: Outcome) -> Outcome {
+    Outcome { text: format!("nothing was changed: {}", refusal.text), ..refusal }
 }
 
 /// What was applied before the disk said no, and what was not.
@@ -110,21 +121,21 @@ fn stopped(
 
 fn check<'a>(toolbox: &Toolbox, cx: &ToolCx<'_>, section: &'a Section) -> Result<Step<'a>, Outcome> {
     let raw = section.path();
-    let nothing =
-        |refusal: Outcome| Outcome { text: format!("nothing was changed: {}", refusal.text), ..refusal };
+    let parsed = Parsed::default();
     change::writable(cx, raw).map_err(nothing)?;
     match section {
         Section::Add { text, .. } => {
             let old = change::load(cx, raw).map_err(nothing)?;
             if let Some(old) = &old {
                 toolbox.allow(cx, old, Intent::Overwrite).map_err(nothing)?;
+                write::short_enough(cx, raw, old).map_err(nothing)?;
             }
-            Ok(Step { section, old, after: Some(text.clone().into_bytes()), at_target: None })
+            Ok(Step { section, old, after: Some(text.clone().into_bytes()), at_target: None, parsed })
         }
         Section::Delete { .. } => {
             let old = change::load_existing(cx, raw).map_err(nothing)?;
             toolbox.allow(cx, &old, Intent::Change).map_err(nothing)?;
-            Ok(Step { section, old: Some(old), after: None, at_target: None })
+            Ok(Step { section, old: Some(old), after: None, at_target: None, parsed })
         }
         Section::Update { to, hunks, .. } => {
             let old = change::load_existing(cx, raw).map_err(nothing)?;
@@ -143,7 +154,7 @@ fn check<'a>(toolbox: &Toolbox, cx: &ToolCx<'_>, section: &'a Section) -> Result
             if let Some(target) = &at_target {
                 toolbox.allow(cx, target, Intent::Overwrite).map_err(nothing)?;
             }
-            Ok(Step { section, old: Some(old), after: Some(after), at_target })
+            Ok(Step { section, old: Some(old), after: Some(after), at_target, parsed })
         }
     }
 }
@@ -168,6 +179,18 @@ fn misplaced(raw: &str, bytes: &[u8], hunk: &Hunk) -> Outcome {
 }
 
 impl Step<'_> {
+    /// Holds the step to what the harness asks for. Hunks quote what they replace.
+    fn clear(&mut self, toolbox: &Toolbox, cx: &ToolCx<'_>) -> Result<(), Outcome> {
+        let Some(after) = &self.after else { return Ok(()) };
+        let basis = match self.section {
+            Section::Add { .. } => Basis::Difference,
+            Section::Update { .. } | Section::Delete { .. } => Basis::Quote,
+        };
+        self.parsed =
+            toolbox.clear(cx, &Plan { raw: self.target(), old: self.old.as_ref(), after, basis })?;
+        Ok(())
+    }
+
     /// On failure also what was done of this step alone.
     fn apply(&self, toolbox: &Toolbox, cx: &ToolCx<'_>) -> Result<Option<Seen>, (FileError, Option<String>)> {
         let before = self.old.as_ref().map(|old| old.raw.as_slice());
@@ -189,14 +212,14 @@ impl Step<'_> {
             Section::Add { .. } => Intent::Overwrite,
             Section::Update { .. } | Section::Delete { .. } => Intent::Change,
         };
-        let (_, seen) =
-            toolbox.store(cx, &place, &Change { before, after, intent }).map_err(|error| (error, None))?;
+        let change = Change { before, after, intent };
+        let stored = toolbox.store(cx, &place, (&change, &self.parsed)).map_err(|error| (error, None))?;
         if let (true, Some(old)) = (moved, &self.old) {
             toolbox
                 .delete(cx, old)
                 .map_err(|error| (error, Some(format!("wrote {}", path::show_str(target)))))?;
         }
-        Ok(Some(seen))
+        Ok(Some(stored.seen))
     }
 
     fn target(&self) -> &str {

@@ -1,9 +1,12 @@
 //! Reading a file: a window of its lines, or an image. Streams, so that only the window is held.
 //!
 //! `data`: `path`, `kind` (`text`, `empty`, `image`, `binary`), `bytes`; for text also `from`, `to`,
-//! `total` (null when the file is too long to be counted), `more`, `next`, `encoding`. `text`
-//! is the bare window, without numbers or a word on what is left out: manifests put that into words.
+//! `total` (null when the file is too long to be counted), `before` (lines above `from`), `more`,
+//! `next` (the line to go on with), `encoding`. `text` is the bare window, without numbers or a word on
+//! what is left out: manifests put that into words. Where lines are sent only once and these are still
+//! before the model, `text` says that instead, and `again` is true.
 
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::PathBuf;
@@ -16,7 +19,7 @@ use super::seen::{self, Extent};
 use super::shell::noted;
 use super::text::{BOM, Census, Encoding, Text, from_latin1};
 use super::walk::{self, Bound};
-use super::{ToolCx, Toolbox, failed, given, path, words};
+use super::{ToolCx, Toolbox, failed, given, lock, path, rows, words};
 use crate::model::{Image, Limits, MOST_BYTES, MOST_LINES, Outcome, State};
 use crate::sandbox::Policy;
 use crate::sandbox::files::{self, FileError};
@@ -30,14 +33,27 @@ const SNIFF: usize = 8 * 1024;
 
 #[derive(Clone, Copy)]
 pub(super) struct Window {
-    /// From 1.
+    /// The line that was asked for, from 1.
+    asked: u64,
     from: u64,
     count: Option<u64>,
 }
 
 /// Line 0 is taken as line 1, and no lines as all that fit.
 pub(super) fn window(line: Option<u64>, count: Option<u64>) -> Window {
-    Window { from: line.unwrap_or(1).max(1), count: given(count) }
+    let asked = line.unwrap_or(1).max(1);
+    Window { asked, from: asked, count: given(count) }
+}
+
+impl Window {
+    /// The harness's window around the line, where the call asks for no number of lines. Where it goes
+    /// on from lines that were shown, it begins with the line.
+    fn around(self, most: Option<u64>, known: impl FnOnce(u64) -> bool) -> Self {
+        let Some(most) = most.filter(|_| self.count.is_none()) else { return self };
+        let goes_on = self.asked > 1 && known(self.asked - 1);
+        let above = if goes_on { 0 } else { most / 2 };
+        Self { from: self.asked.saturating_sub(above).max(1), count: Some(most), ..self }
+    }
 }
 
 pub(super) async fn run(toolbox: &Toolbox, cx: &ToolCx<'_>, raw: &str, window: Window) -> Outcome {
@@ -45,11 +61,16 @@ pub(super) async fn run(toolbox: &Toolbox, cx: &ToolCx<'_>, raw: &str, window: W
         Ok(target) => target,
         Err(refusal) => return refusal,
     };
+    let known = |line| {
+        let real = files::resolve(cx.policy, &target).ok();
+        real.is_some_and(|real| lock(&toolbox.seen).unseen(&real, &[(line, line)]).is_empty())
+    };
+    let window = window.around(cx.guards.window.map(|most| most.min(cx.limits.lines as u64)), known);
     let pager = Pager::new(window, &cx.limits);
     let policy = cx.policy.clone();
     let bound = Bound::new(cx);
     match walk::blocking(cx, move || look(&policy, target, (pager, &bound))).await {
-        Ok(Ok(found)) => tell(toolbox, cx, raw, found),
+        Ok(Ok(found)) => tell(toolbox, cx, (raw, window.asked), found),
         Ok(Err(error)) => path::fault(cx, raw, error),
         Err(refusal) => refusal,
     }
@@ -165,6 +186,9 @@ pub fn image_type(head: &[u8]) -> Option<&'static str> {
 /// Picks the window out of lines that stream by.
 struct Pager {
     from: u64,
+    /// The line that was asked for; what comes before it has at most half of the room.
+    asked: u64,
+    half: usize,
     /// Last line wanted.
     last: u64,
     room: usize,
@@ -173,7 +197,7 @@ struct Pager {
     /// Its first bytes, and how many it has so far.
     row: Vec<u8>,
     row_bytes: u64,
-    rows: Vec<Row>,
+    rows: VecDeque<Row>,
     full: bool,
     census: Census,
 }
@@ -187,7 +211,7 @@ struct Row {
 
 struct Page {
     from: u64,
-    rows: Vec<Row>,
+    rows: VecDeque<Row>,
     total: Option<u64>,
     /// None: not read to its end.
     hash: Option<String>,
@@ -200,12 +224,14 @@ impl Pager {
         let count = window.count.unwrap_or(most).clamp(1, most);
         Self {
             from: window.from,
+            asked: window.asked,
+            half: limits.bytes.min(MOST_BYTES) / 2,
             last: window.from.saturating_add(count - 1),
             room: limits.bytes.min(MOST_BYTES),
             line: 1,
             row: Vec::new(),
             row_bytes: 0,
-            rows: Vec::new(),
+            rows: VecDeque::new(),
             full: false,
             census: Census::default(),
         }
@@ -247,10 +273,17 @@ impl Pager {
             }
             if bytes.len() < self.room || self.rows.is_empty() {
                 self.room = self.room.saturating_sub(bytes.len() + 1);
-                self.rows.push(Row { more: self.row_bytes - bytes.len() as u64, bytes, ended });
+                self.rows.push_back(Row { more: self.row_bytes - bytes.len() as u64, bytes, ended });
             } else {
                 self.full = true;
             }
+        }
+        while self.line < self.asked
+            && self.room < self.half
+            && let Some(row) = self.rows.pop_front()
+        {
+            self.room += row.bytes.len() + 1;
+            self.from += 1;
         }
         self.full |= self.line >= self.last;
         self.line += 1;
@@ -275,7 +308,7 @@ fn whole_chars(bytes: &[u8], most: usize) -> usize {
         .unwrap_or(most)
 }
 
-fn tell(toolbox: &Toolbox, cx: &ToolCx<'_>, raw: &str, found: Found) -> Outcome {
+fn tell(toolbox: &Toolbox, cx: &ToolCx<'_>, (raw, asked): (&str, u64), found: Found) -> Outcome {
     let shown = path::show_str(raw);
     let bytes = found.bytes;
     let data = |kind: &str| json!({ "path": raw, "kind": kind, "bytes": bytes });
@@ -308,11 +341,11 @@ fn tell(toolbox: &Toolbox, cx: &ToolCx<'_>, raw: &str, found: Found) -> Outcome 
             let extent = page.extent();
             let mut outcome = match page.total {
                 Some(0) => Outcome { data: data("empty"), ..Outcome::ok(format!("{shown} is empty")) },
-                Some(total) if page.from > total => {
+                Some(total) if asked > total => {
                     let text = format!(
                         "{shown} has {}; line {} is past its end",
                         words::count(total, "line"),
-                        page.from
+                        asked
                     );
                     return Outcome {
                         data: with(data("text"), [("error", "past_end".into()), ("total", total.into())]),
@@ -321,8 +354,22 @@ fn tell(toolbox: &Toolbox, cx: &ToolCx<'_>, raw: &str, found: Found) -> Outcome 
                 }
                 Some(_) | None => page.tell(data("text")),
             };
-            outcome.seen =
-                page.hash.map(|hash| toolbox.shown(&found.real, hash, extent)).into_iter().collect();
+            let Some(hash) = page.hash.as_deref().filter(|_| outcome.data["kind"] == "text") else {
+                let hash = page.hash.into_iter();
+                outcome.seen =
+                    hash.map(|hash| lock(&toolbox.seen).show(&found.real, hash, &extent)).collect();
+                return outcome;
+            };
+            let mut record = lock(&toolbox.seen);
+            let rows = (page.from, page.to());
+            let again = cx.guards.once && record.has_sent(&found.real, hash, rows);
+            outcome.seen = vec![record.show(&found.real, hash.to_owned(), &extent)];
+            if again {
+                outcome.text = page.again(&shown);
+                outcome.data["again"] = true.into();
+            } else {
+                record.send(&found.real, hash, rows);
+            }
             outcome
         }
     }
@@ -340,14 +387,22 @@ impl Page {
         self.from + (self.rows.len() as u64).saturating_sub(1)
     }
 
+    /// A line that was cut was not shown.
     fn extent(&self) -> Extent {
-        let total = self.total.unwrap_or(u64::MAX);
-        let whole_lines = self.rows.iter().all(|row| row.more == 0);
-        match total == 0 || (self.from == 1 && self.rows.len() as u64 == total && whole_lines) {
-            true => Extent::Whole,
-            // A line that was cut can never make the whole.
-            false => Extent::Lines(self.from, self.to(), if whole_lines { total } else { u64::MAX }),
+        let mut extent = Extent { rows: Vec::new(), total: self.total.unwrap_or(u64::MAX) };
+        for (row, line) in self.rows.iter().zip(self.from..) {
+            if row.more == 0 {
+                rows::merge(&mut extent.rows, (line, line));
+            }
         }
+        extent
+    }
+
+    /// One line in place of what the model has already.
+    fn again(&self, shown: &str) -> String {
+        let of = self.total.map(|total| format!(" of {total}")).unwrap_or_default();
+        let rows = words::span(self.from, self.to());
+        format!("{shown}, {rows}{of}: unchanged since you were shown it; it is not sent again")
     }
 
     fn tell(&self, data: Value) -> Outcome {
@@ -366,6 +421,7 @@ impl Page {
                 ("from", from.into()),
                 ("to", to.into()),
                 ("total", self.total.into()),
+                ("before", (from - 1).into()),
                 ("more", more.into()),
                 ("next", more.then_some(to + 1).into()),
                 ("encoding", self.encoding.name().into()),

@@ -1,10 +1,13 @@
-//! Which files the model knows, and in which state: so that nothing is overwritten unseen.
+//! Which files the model knows, in which state and which of their lines: so that nothing is overwritten
+//! unseen, and nothing sent twice.
 
 use std::collections::HashMap;
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
+use super::rows::{self, Hunk, Rows};
+use super::text::{self, Text};
 use crate::model::Seen;
 
 /// Files a session remembers; the one looked up least recently is not tracked, so the cap is
@@ -19,8 +22,10 @@ pub(super) struct Record {
 struct Known {
     hash: String,
     whole: bool,
-    /// Lines shown, from 1, both ends included, sorted and apart.
-    shown: Vec<(u64, u64)>,
+    /// Lines shown in full in this session, or written by the model itself; sorted and apart.
+    shown: Vec<Rows>,
+    /// Windows that were sent and are still before the model; sorted and apart.
+    sent: Vec<Rows>,
 }
 
 /// What a call wants to do to a file that exists.
@@ -33,11 +38,12 @@ pub(super) enum Intent {
 }
 
 /// How much of the file a call showed.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Extent {
-    Whole,
-    /// From this line to that one, of so many.
-    Lines(u64, u64, u64),
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Extent {
+    /// Lines shown to their ends.
+    pub(super) rows: Vec<Rows>,
+    /// Lines of the file.
+    pub(super) total: u64,
 }
 
 /// Why a file may not be changed now.
@@ -62,25 +68,66 @@ pub(super) fn hex(digest: &[u8]) -> String {
 
 impl Record {
     /// The model was shown this much of the file.
-    pub(super) fn show(&mut self, path: &Path, hash: String, extent: Extent) -> Seen {
+    pub(super) fn show(&mut self, path: &Path, hash: String, extent: &Extent) -> Seen {
         let key = path.to_string_lossy().into_owned();
         let earlier = self.files.remove(&key).filter(|known| known.hash == hash);
-        let mut known = earlier.unwrap_or(Known { hash, whole: false, shown: Vec::new() });
-        match extent {
-            Extent::Whole => known.whole = true,
-            Extent::Lines(from, to, total) => {
-                known.shown = merge(std::mem::take(&mut known.shown), (from, to));
-                known.whole |= known.shown == [(1, total)];
-            }
-        }
+        let mut known = earlier.unwrap_or(Known { hash, whole: false, shown: Vec::new(), sent: Vec::new() });
+        extent.rows.iter().for_each(|rows| rows::merge(&mut known.shown, *rows));
+        known.whole |= extent.total == 0 || known.shown == [(1, extent.total)];
         self.keep(key, known)
     }
 
-    /// A call of this session wrote the file. What was not seen before stays unseen.
-    pub(super) fn wrote(&mut self, path: &Path, hash: String, intent: Intent) -> Seen {
+    /// A call of this session wrote the file: `before` became `after`. What was not seen before stays
+    /// unseen.
+    pub(super) fn wrote(&mut self, path: &Path, change: Wrote<'_>) -> Seen {
         let key = path.to_string_lossy().into_owned();
-        let whole = intent == Intent::Overwrite || self.files.get(&key).is_some_and(|known| known.whole);
-        self.keep(key, Known { hash, whole, shown: Vec::new() })
+        let known = self.files.get(&key);
+        let whole = change.intent == Intent::Overwrite || known.is_some_and(|known| known.whole);
+        let hash = hash(change.after);
+        let shown = match whole || !change.carry {
+            true => Vec::new(),
+            false => {
+                let shown = known.map_or(&[][..], |known| &known.shown);
+                rows::carried(shown, &change.hunks())
+            }
+        };
+        self.keep(key, Known { hash, whole, shown, sent: Vec::new() })
+    }
+
+    /// These lines of the file, which is in this state, go to the model.
+    pub(super) fn send(&mut self, path: &Path, hash: &str, window: Rows) {
+        if let Some(known) = self.known(path, hash) {
+            rows::merge(&mut known.sent, window);
+        }
+    }
+
+    /// Whether all these lines are still before the model. Asked again it says no: a model that insists
+    /// may have lost them in a way that nobody here can see.
+    pub(super) fn has_sent(&mut self, path: &Path, hash: &str, window: Rows) -> bool {
+        let Some(known) = self.known(path, hash) else { return false };
+        let has = rows::missing(window, &known.sent).is_empty();
+        if has {
+            known.sent.clear();
+        }
+        has
+    }
+
+    /// Nothing of what was sent is before the model any longer.
+    pub(super) fn forget_sent(&mut self) {
+        self.files.values_mut().for_each(|known| known.sent.clear());
+    }
+
+    /// Those of the lines that were never shown in full.
+    pub(super) fn unseen(&self, path: &Path, wanted: &[Rows]) -> Vec<Rows> {
+        match self.files.get(path.to_string_lossy().as_ref()) {
+            Some(known) if known.whole => Vec::new(),
+            Some(known) => wanted.iter().flat_map(|rows| rows::missing(*rows, &known.shown)).collect(),
+            None => wanted.to_vec(),
+        }
+    }
+
+    fn known(&mut self, path: &Path, hash: &str) -> Option<&mut Known> {
+        self.files.get_mut(path.to_string_lossy().as_ref()).filter(|known| known.hash == hash)
     }
 
     pub(super) fn forget(&mut self, path: &Path) {
@@ -88,7 +135,8 @@ impl Record {
     }
 
     pub(super) fn restore(&mut self, seen: &Seen) {
-        let known = Known { hash: seen.hash.clone(), whole: seen.whole, shown: Vec::new() };
+        let (hash, whole) = (seen.hash.clone(), seen.whole);
+        let known = Known { hash, whole, shown: Vec::new(), sent: Vec::new() };
         self.keep(seen.path.clone(), known);
     }
 
@@ -121,17 +169,22 @@ impl Record {
     }
 }
 
-fn merge(mut ranges: Vec<(u64, u64)>, new: (u64, u64)) -> Vec<(u64, u64)> {
-    ranges.push(new);
-    ranges.sort_unstable();
-    let mut merged: Vec<(u64, u64)> = Vec::with_capacity(ranges.len());
-    for (from, to) in ranges {
-        match merged.last_mut() {
-            Some(last) if from <= last.1.saturating_add(1) => last.1 = last.1.max(to),
-            Some(_) | None => merged.push((from, to)),
-        }
+/// A change that was made.
+#[derive(Clone, Copy)]
+pub(super) struct Wrote<'a> {
+    pub(super) before: Option<&'a [u8]>,
+    pub(super) after: &'a [u8],
+    pub(super) intent: Intent,
+    /// Lines that were shown are to be known still. Otherwise only the whole file is.
+    pub(super) carry: bool,
+}
+
+impl Wrote<'_> {
+    fn hunks(&self) -> Vec<Hunk> {
+        let text = |raw: &[u8]| Text::decode(raw).map(|text| text.bytes).unwrap_or_default();
+        let (before, after) = (self.before.map(text).unwrap_or_default(), text(self.after));
+        rows::hunks(&text::lines(&before), &text::lines(&after))
     }
-    merged
 }
 
 impl Objection {
@@ -162,17 +215,18 @@ impl Objection {
 mod tests {
     use super::*;
 
+    fn extent(from: u64, to: u64, total: u64) -> Extent {
+        Extent { rows: vec![(from, to)], total }
+    }
+
     #[test]
     fn windows_that_meet_make_the_whole() {
         let path = Path::new("/f");
         let mut record = Record::default();
-        assert!(!record.show(path, "h".into(), Extent::Lines(1, 10, 30)).whole);
-        assert!(!record.show(path, "h".into(), Extent::Lines(21, 30, 30)).whole);
-        assert!(record.show(path, "h".into(), Extent::Lines(9, 20, 30)).whole);
-        assert!(
-            !record.show(path, "other".into(), Extent::Lines(1, 10, 30)).whole,
-            "another content starts anew"
-        );
+        assert!(!record.show(path, "h".into(), &extent(1, 10, 30)).whole);
+        assert!(!record.show(path, "h".into(), &extent(21, 30, 30)).whole);
+        assert!(record.show(path, "h".into(), &extent(9, 20, 30)).whole);
+        assert!(!record.show(path, "other".into(), &extent(1, 10, 30)).whole, "another content starts anew");
     }
 
     #[test]
@@ -183,11 +237,38 @@ mod tests {
         let overwrite = (Intent::Overwrite, true);
         assert_eq!(record.object(path, "h", (Intent::Change, false)), None);
         assert_eq!(record.object(path, "h", change), Some(Objection::Unread));
-        record.show(path, "h".into(), Extent::Lines(1, 2, 3));
+        record.show(path, "h".into(), &extent(1, 2, 3));
         assert_eq!(record.object(path, "h", change), None);
         assert_eq!(record.object(path, "h", overwrite), Some(Objection::ReadInPart));
         assert_eq!(record.object(path, "new", (Intent::Change, false)), Some(Objection::Changed));
-        record.wrote(path, "new".into(), Intent::Overwrite);
-        assert_eq!(record.object(path, "new", overwrite), None);
+        record.wrote(path, Wrote { before: None, after: b"new", intent: Intent::Overwrite, carry: false });
+        assert_eq!(record.object(path, &hash(b"new"), overwrite), None);
+    }
+
+    #[test]
+    fn what_was_shown_is_known_after_an_edit() {
+        let path = Path::new("/f");
+        let mut record = Record::default();
+        let before = b"1\n2\n3\n4\n5\n6\n";
+        record.show(path, hash(before), &extent(1, 4, 6));
+        let after = b"1\nnew\nnewer\n2\n3\n4\n5\n6\n";
+        record.wrote(path, Wrote { before: Some(before), after, intent: Intent::Change, carry: true });
+        assert_eq!(record.unseen(path, &[(1, 8)]), [(7, 8)]);
+        assert!(record.show(path, hash(after), &extent(7, 8, 8)).whole, "the rest was all it lacked");
+    }
+
+    #[test]
+    fn what_was_sent_is_known_until_it_is_asked_for_again_or_forgotten() {
+        let path = Path::new("/f");
+        let mut record = Record::default();
+        record.show(path, "h".into(), &extent(1, 9, 30));
+        record.send(path, "h", (1, 9));
+        assert!(!record.has_sent(path, "h", (5, 10)));
+        assert!(!record.has_sent(path, "other", (5, 6)));
+        assert!(record.has_sent(path, "h", (5, 9)));
+        assert!(!record.has_sent(path, "h", (5, 9)), "a model that insists is shown it again");
+        record.send(path, "h", (1, 9));
+        record.forget_sent();
+        assert!(!record.has_sent(path, "h", (5, 9)));
     }
 }

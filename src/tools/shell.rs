@@ -33,7 +33,7 @@ pub(super) struct Ask<'a> {
 
 /// Why the wait for a command is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Over {
+pub(crate) enum Over {
     Exited(Exit),
     TimedOut,
     Cancelled,
@@ -41,9 +41,9 @@ pub(super) enum Over {
 
 /// When to stop waiting.
 #[derive(Clone, Copy)]
-pub(super) struct Until<'a> {
-    pub(super) deadline: Option<Instant>,
-    pub(super) cancel: &'a CancellationToken,
+pub(crate) struct Until<'a> {
+    pub(crate) deadline: Option<Instant>,
+    pub(crate) cancel: &'a CancellationToken,
 }
 
 pub(super) async fn run(ask: &Ask<'_>, cx: &ToolCx<'_>) -> Outcome {
@@ -207,7 +207,7 @@ fn shell(env: &[(OsString, OsString)]) -> OsString {
 }
 
 /// Hands on the output until the command has exited, the deadline passed, or somebody cancelled.
-pub(super) async fn drive(
+pub(crate) async fn drive(
     running: &mut dyn Running,
     until: Until<'_>,
     sink: &mut (dyn FnMut(&[u8]) + Send),
@@ -235,7 +235,7 @@ async fn passed(deadline: Option<Instant>) {
 
 /// Takes what is still in the pipe, ends the tree, takes its last words. Returns how many processes
 /// had outlived the command.
-pub(super) async fn end(
+pub(crate) async fn end(
     running: &mut dyn Running,
     over: Over,
     sink: &mut (dyn FnMut(&[u8]) + Send),

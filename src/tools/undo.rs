@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::seen::{self, Intent};
+use super::seen::{self, Intent, Wrote};
 use super::{ToolCx, Toolbox, change, failed, lock, path};
 use crate::model::Outcome;
 use crate::sandbox::files::{self, FileError};
@@ -88,7 +88,9 @@ fn undo(toolbox: &Toolbox, cx: &ToolCx<'_>, raw: &str) -> Result<Outcome, Outcom
     let mut outcome = match &step.before {
         Some(bytes) => {
             files::replace(cx.policy, &real, bytes).map_err(fault)?;
-            let seen = lock(&toolbox.seen).wrote(&real, seen::hash(bytes), Intent::Change);
+            let before = loaded.as_ref().map(|loaded| loaded.raw.as_slice());
+            let wrote = Wrote { before, after: bytes, intent: Intent::Change, carry: cx.guards.seen };
+            let seen = lock(&toolbox.seen).wrote(&real, wrote);
             Outcome { seen: vec![seen], ..Outcome::ok(format!("took back the last change of {shown}")) }
         }
         None => {

@@ -5,7 +5,8 @@
 
 use serde_json::json;
 
-use super::change::{self, Change};
+use super::change::{self, Change, Loaded};
+use super::guard::{Basis, Plan};
 use super::seen::Intent;
 use super::text::{self, Text};
 use super::{ToolCx, Toolbox, failed, path, words};
@@ -21,41 +22,75 @@ fn write(
     raw: &str,
     (new, mode): (&str, WriteMode),
 ) -> Result<Outcome, Outcome> {
-    let shown = path::show_str(raw);
-    let target = path::resolve(cx, raw)?;
+    let old = target(cx, raw)?;
+    if old.is_some() && mode == WriteMode::Create {
+        let shown = path::show_str(raw);
+        let text = format!("{shown} exists already and was left as it is; edit it, or choose another name");
+        return Err(failed("exists", text));
+    }
+    put(toolbox, cx, raw, (old.as_ref(), new))
+}
+
+/// What is there already.
+pub(super) fn target(cx: &ToolCx<'_>, raw: &str) -> Result<Option<Loaded>, Outcome> {
+    path::resolve(cx, raw)?;
     if raw.ends_with('/') {
+        let shown = path::show_str(raw);
         return Err(failed("is_folder", format!("{shown} names a folder; add the file's name")));
     }
-    let old = change::load(cx, raw)?;
-    if let Some(old) = &old {
-        if mode == WriteMode::Create {
-            let text =
-                format!("{shown} exists already and was left as it is; edit it, or choose another name");
-            return Err(failed("exists", text));
-        }
-        toolbox.allow(cx, old, Intent::Overwrite)?;
+    change::load(cx, raw)
+}
+
+/// Whether the file may be overwritten whole as long as it is.
+pub(super) fn short_enough(cx: &ToolCx<'_>, raw: &str, old: &Loaded) -> Result<(), Outcome> {
+    let Some(most) = cx.guards.whole else { return Ok(()) };
+    let lines = Text::decode(&old.raw).map_or(0, |text| text::count_lines(&text.bytes));
+    if lines <= most {
+        return Ok(());
     }
-    let (after, kept) = in_form(old.as_ref().map(|old| old.raw.as_slice()), new);
-    let change = Change {
-        before: old.as_ref().map(|old| old.raw.as_slice()),
-        after: &after,
-        intent: Intent::Overwrite,
-    };
-    let (written, seen) = toolbox.store(cx, &target, &change).map_err(|error| path::fault(cx, raw, error))?;
+    let text = format!(
+        "{} was left as it is: it has {}, and no file of more than {most} is overwritten whole. Change only the part that has to change: quote its old text, and give the new text for it",
+        path::show_str(raw),
+        words::count(lines, "line"),
+    );
+    let data = json!({ "error": "too_long_to_overwrite", "path": raw, "lines": lines, "most": most });
+    Err(Outcome { data, ..failed("too_long_to_overwrite", text) })
+}
+
+/// Puts the text in place of the whole file.
+pub(super) fn put(
+    toolbox: &Toolbox,
+    cx: &ToolCx<'_>,
+    raw: &str,
+    (old, new): (Option<&Loaded>, &str),
+) -> Result<Outcome, Outcome> {
+    let shown = path::show_str(raw);
+    let target = path::resolve(cx, raw)?;
+    if let Some(old) = old {
+        toolbox.allow(cx, old, Intent::Overwrite)?;
+        short_enough(cx, raw, old)?;
+    }
+    let before = old.map(|old| old.raw.as_slice());
+    let (after, kept) = in_form(before, new);
+    let parsed = toolbox.clear(cx, &Plan { raw, old, after: &after, basis: Basis::Difference })?;
+    let change = Change { before, after: &after, intent: Intent::Overwrite };
+    let stored =
+        toolbox.store(cx, &target, (&change, &parsed)).map_err(|error| path::fault(cx, raw, error))?;
     let lines = text::count_lines(new.as_bytes());
     let bytes = after.len();
-    let verb = if written.created { "created" } else { "overwrote" };
+    let verb = if stored.created { "created" } else { "overwrote" };
     let mut said =
         format!("{verb} {shown}: {}, {}", words::count(lines, "line"), words::count(bytes, "byte"));
     if let Some(kept) = kept {
         said.push_str("; kept its ");
         said.push_str(kept);
     }
-    Ok(Outcome {
-        seen: vec![seen],
-        data: json!({ "path": raw, "created": written.created, "bytes": bytes, "lines": lines }),
+    let outcome = Outcome {
+        seen: vec![stored.seen],
+        data: json!({ "path": raw, "created": stored.created, "bytes": bytes, "lines": lines }),
         ..Outcome::ok(said)
-    })
+    };
+    Ok(parsed.tell(raw, outcome))
 }
 
 /// The new text in the form of the old file, and what was kept of that form.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::model::{Prices, Thinking};
+use crate::model::{Class, Prices, Thinking};
 
 /// Facts of one model at one provider. None: unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
@@ -18,6 +18,8 @@ pub struct Facts {
     pub prices: Option<Prices>,
     /// How it is asked to think, where that differs from its provider's other models.
     pub thinking: Option<Thinking>,
+    /// Where its name does not tell, or tells wrongly.
+    pub class: Option<Class>,
 }
 
 const TABLE: &str = include_str!("catalog.toml");

@@ -5,7 +5,7 @@
 
 use serde::de::IgnoredAny;
 
-use super::{Answer, AnswerPart, Delta, Progress};
+use super::{Answer, AnswerPart, Delta, Progress, RunOn};
 use crate::model::{Stop, Usage};
 
 #[derive(Default)]
@@ -18,6 +18,7 @@ pub struct Fold {
     refused: bool,
     ended: bool,
     error: Option<(String, Option<String>)>,
+    run_on: Option<RunOn>,
 }
 
 /// Why a reply is no answer, with the text that had arrived.
@@ -92,6 +93,27 @@ impl Fold {
         texts.collect()
     }
 
+    /// The reply goes no further: its stream is cut. What only line breaks followed may be whole; the
+    /// rest is cut off, and so a call in it never runs. The server tells no counts then: they are
+    /// estimated at four bytes a token.
+    pub fn cut(&mut self, why: RunOn) {
+        self.run_on = Some(why);
+        if let Some(AnswerPart::Text(text)) = self.parts.last_mut() {
+            text.truncate(text.trim_end().len());
+        }
+        self.parts.retain(|part| !matches!(part, AnswerPart::Text(text) if text.is_empty()));
+        let said = |part: &AnswerPart| match part {
+            AnswerPart::Text(_) | AnswerPart::Call { .. } => true,
+            AnswerPart::Thinking { .. } => false,
+        };
+        let whole =
+            why == RunOn::BlankLines && self.parts.iter().any(said) && self.parts.iter().all(is_whole);
+        self.stop = Some(if whole { Stop::Done } else { Stop::RunOn });
+        if self.usage == Usage::default() {
+            self.usage.output = self.parts.iter().map(size).sum::<usize>() as u64 / 4;
+        }
+    }
+
     /// The answer, if the reply is whole. `requests` is left at 1.
     pub fn finish(self) -> Result<Answer, Broken> {
         let stop = self.stop.clone().or_else(|| self.end_without_reason());
@@ -102,19 +124,20 @@ impl Fold {
             Stop::Done | Stop::Calls if self.refused => Stop::Refused,
             Stop::Done | Stop::Calls if self.slots.is_empty() => Stop::Done,
             Stop::Done | Stop::Calls => Stop::Calls,
-            stop @ (Stop::Length | Stop::Refused | Stop::Broken | Stop::Interrupted | Stop::Other(_)) => stop,
+            stop @ (Stop::Length
+            | Stop::RunOn
+            | Stop::Refused
+            | Stop::Broken
+            | Stop::Interrupted
+            | Stop::Other(_)) => stop,
         };
-        Ok(Answer { parts: self.parts, usage: self.usage, stop, requests: 1 })
+        Ok(Answer { parts: self.parts, usage: self.usage, stop, requests: 1, run_on: self.run_on })
     }
 
     /// Some gateways end with their end mark and no reason. That is whole if something came and no
     /// call is visibly cut.
     fn end_without_reason(&self) -> Option<Stop> {
-        let whole = |part: &AnswerPart| match part {
-            AnswerPart::Call { args, .. } => serde_json::from_str::<IgnoredAny>(args).is_ok(),
-            AnswerPart::Text(_) | AnswerPart::Thinking { .. } => true,
-        };
-        (self.ended && !self.parts.is_empty() && self.parts.iter().all(whole)).then_some(Stop::Done)
+        (self.ended && !self.parts.is_empty() && self.parts.iter().all(is_whole)).then_some(Stop::Done)
     }
 
     fn text(&mut self, text: String) -> Option<Progress> {
@@ -155,6 +178,20 @@ impl Fold {
     fn slot(&mut self, slot: usize) -> Option<&mut AnswerPart> {
         let (_, at) = self.slots.iter().rev().find(|(number, _)| *number == slot)?;
         self.parts.get_mut(*at)
+    }
+}
+
+fn is_whole(part: &AnswerPart) -> bool {
+    match part {
+        AnswerPart::Call { args, .. } => serde_json::from_str::<IgnoredAny>(args).is_ok(),
+        AnswerPart::Text(_) | AnswerPart::Thinking { .. } => true,
+    }
+}
+
+fn size(part: &AnswerPart) -> usize {
+    match part {
+        AnswerPart::Text(text) | AnswerPart::Thinking { text, .. } => text.len(),
+        AnswerPart::Call { name, args, .. } => name.len() + args.len(),
     }
 }
 
@@ -209,6 +246,28 @@ mod tests {
         assert_eq!(stop(with_call(Stop::Length)), Stop::Length);
         assert_eq!(stop(vec![text("a"), Delta::Stop(Stop::Calls)]), Stop::Done);
         assert_eq!(stop(vec![Delta::Refusal("no".into()), Delta::Stop(Stop::Done)]), Stop::Refused);
+    }
+
+    #[test]
+    fn a_reply_that_is_cut_is_whole_only_if_nothing_but_line_breaks_followed() {
+        let cut = |deltas: Vec<Delta>, why| {
+            let mut fold = Fold::default();
+            deltas.into_iter().for_each(|delta| drop(fold.push(delta)));
+            fold.cut(why);
+            fold.finish().unwrap()
+        };
+        let table = [
+            (vec![text("done\n\n\n")], RunOn::BlankLines, Stop::Done),
+            (vec![text("\n\n\n")], RunOn::BlankLines, Stop::RunOn),
+            (call("{\"a\": 1}\n\n").to_vec(), RunOn::BlankLines, Stop::Calls),
+            (call("{\"a\": \n\n").to_vec(), RunOn::BlankLines, Stop::RunOn),
+            (vec![text("again\nagain\n")], RunOn::SameLines, Stop::RunOn),
+        ];
+        for (deltas, why, want) in table {
+            let answer = cut(deltas, why);
+            assert_eq!((answer.stop, answer.run_on), (want, Some(why)));
+        }
+        assert_eq!(cut(vec![text("done\n\n")], RunOn::BlankLines).parts, [AnswerPart::Text("done".into())]);
     }
 
     #[test]

@@ -21,6 +21,7 @@ pub mod recorded;
 pub mod responses;
 pub mod sse;
 mod text;
+mod watch;
 
 use async_trait::async_trait;
 use serde_json::Value;
@@ -29,6 +30,7 @@ use tokio_util::sync::CancellationToken;
 use crate::model::{Model, Stop, Usage, WireKind};
 use prompt::Prompt;
 use provider::Quirks;
+pub use watch::RunOn;
 
 /// One wire API, as pure code.
 pub trait Wire: Send + Sync {
@@ -116,6 +118,8 @@ pub struct Answer {
     pub stop: Stop,
     /// Requests it took, retries included.
     pub requests: u32,
+    /// It was cut because it ran on, see [`Prompt::watch`].
+    pub run_on: Option<RunOn>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -150,6 +154,8 @@ pub enum Progress {
     },
     /// The server is loading the model, or a long wait goes on. For a status line.
     Waiting(String),
+    /// Something is wrong with what the server did, and the reply stands all the same.
+    Warning(String),
 }
 
 /// Asks a model. One real client, one that plays a recording, one for tests.

@@ -89,7 +89,7 @@ impl Client for Recorded {
             parts.push(AnswerPart::Call { id: None, name: call.name.clone(), args: call.args.to_string() });
         }
         let stop = if line.calls.is_empty() { Stop::Done } else { Stop::Calls };
-        Ok(Answer { parts, usage: Usage::default(), stop, requests: 0 })
+        Ok(Answer { parts, usage: Usage::default(), stop, requests: 0, run_on: None })
     }
 }
 

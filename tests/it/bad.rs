@@ -147,7 +147,7 @@ fn the_configuration_file_may_be_anything() {
         let tack = Tack::bare();
         make(&tack.home().join("config.toml"));
         let url = format!("model_providers.mock.base_url={}", server.url());
-        let flags = ["-c", &url, "-m", "mock/m", "-p", "hi"];
+        let flags = ["-c", &url, "-m", "mock/m", "--harness", "minimal", "-p", "hi"];
         let ran = tack.run(flags);
         assert_eq!(ran.code, *code, "{what}: {}", ran.stderr);
         assert_eq!(server.requests().len(), usize::from(*code == 0), "{what}");

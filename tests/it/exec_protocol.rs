@@ -167,10 +167,7 @@ fn a_change_is_named_when_it_begins_and_also_when_it_fails() {
 fn a_command_that_was_refused_is_declined() {
     let server = Server::start(vec![shell("a", "touch x"), shell("b", "touch x")]);
     let tack = Tack::new(&server);
-    let folder = tack.home().join("harnesses/strict");
-    std::fs::create_dir_all(&folder).unwrap();
-    let manifest = "schema = 1\nid = \"strict\"\nextends = \"minimal\"\n[loop]\nrepeats = \"refused\"\n";
-    std::fs::write(folder.join("harness.toml"), manifest).unwrap();
+    tack.harness("strict", "[loop]\nrepeats = \"refused\"\n");
     let ran = tack.run(["exec", "--json", "--harness", "strict", "x"]).code(0);
     let ends: Vec<_> = items(&ran, "command_execution").into_iter().skip(1).step_by(2).collect();
     assert_eq!(

@@ -117,7 +117,7 @@ fn a_broken_folder_leaves_the_others_alone() {
             .filter_map(|(_, row)| row.as_ref().ok())
             .all(|row| row.tokens > 0 && !row.name.is_empty())
     );
-    assert_eq!(library.pick("x", "y"), "minimal");
+    assert_eq!(library.pick(&of("x", "y")), "minimal");
 }
 
 #[test]
@@ -141,12 +141,35 @@ fn auto_takes_the_familys_harness() {
         ("x", "my-qwen-tune", "minimal"),
     ];
     for (provider, model, want) in table {
-        assert_eq!(library.pick(provider, model), want, "{provider} {model}");
+        assert_eq!(library.pick(&of(provider, model)), want, "{provider} {model}");
     }
     let dir = tempfile::tempdir().unwrap();
     let mine = "extends = \"minimal\"\n[match]\nmodels = [\"qwen*\"]\n";
     let library = write(dir.path(), &[("mine/harness.toml", mine)]);
-    assert_eq!(library.pick("x", "qwen3"), "mine");
+    assert_eq!(library.pick(&of("x", "qwen3")), "mine");
+    assert_eq!(library.pick(&Model { local: true, class: Class::S, ..of("x", "qwen3:1.7b") }), "mine");
+}
+
+#[test]
+fn auto_takes_the_local_harness_for_what_runs_here() {
+    let dir = tempfile::tempdir().unwrap();
+    let library = write(dir.path(), &[("local/harness.toml", "extends = \"minimal\"\n")]);
+    let table = [
+        ("a family's", "qwen2.5-coder:7b", true, Class::M, "qwen-code"),
+        ("a small one of the family", "qwen2.5-coder:1.5b", true, Class::S, "local"),
+        ("a small one that is hosted", "qwen/qwen3-1.7b", false, Class::S, "qwen-code"),
+        ("nobody's", "llama3.2", true, Class::M, "local"),
+        ("nobody's, hosted", "llama-3.3-70b", false, Class::F, "minimal"),
+        ("GPT", "gpt-5.1", false, Class::F, "native"),
+    ];
+    for (what, name, local, class, want) in table {
+        assert_eq!(library.pick(&Model { local, class, ..of("x", name) }), want, "{what}");
+    }
+}
+
+/// A hosted model.
+fn of(provider: &str, name: &str) -> Model {
+    Model { provider: provider.to_owned(), name: name.to_owned(), ..sample_model() }
 }
 
 #[test]

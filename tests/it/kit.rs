@@ -136,6 +136,14 @@ impl Tack {
         std::fs::write(&path, format!("{more}\n{text}")).unwrap();
     }
 
+    /// Makes a harness of the user's own, which is as `minimal` but for what `more` says.
+    pub fn harness(&self, id: &str, more: &str) {
+        let folder = self.home().join("harnesses").join(id);
+        std::fs::create_dir_all(&folder).unwrap();
+        let manifest = format!("schema = 1\nid = \"{id}\"\nextends = \"minimal\"\n{more}");
+        std::fs::write(folder.join("harness.toml"), manifest).unwrap();
+    }
+
     pub fn env(mut self, name: &str, value: &str) -> Self {
         self.env.push((name.into(), value.into()));
         self

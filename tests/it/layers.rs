@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use regex::Regex;
 
 /// A module of `src/` and those it may use besides itself.
-const LAYERS: [(&str, &[&str]); 13] = [
+const LAYERS: [(&str, &[&str]); 14] = [
     ("model", &[]),
     ("wire", &["model"]),
     ("harness", &["model", "wire::prompt"]),
@@ -15,6 +15,7 @@ const LAYERS: [(&str, &[&str]); 13] = [
     ("store", &["model"]),
     ("code", &[]),
     ("tools", &["model", "sandbox", "code"]),
+    ("probe", &["model", "wire", "harness"]),
     ("login", &["wire"]),
     ("config", &["model", "sandbox", "wire"]),
     ("agent", &["model", "wire", "harness", "sandbox", "store", "tools", "config"]),
@@ -24,7 +25,7 @@ const LAYERS: [(&str, &[&str]); 13] = [
         "cli",
         &[
             "model", "wire", "harness", "sandbox", "store", "tools", "login", "config", "agent", "exec",
-            "bench",
+            "bench", "probe",
         ],
     ),
 ];

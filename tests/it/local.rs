@@ -89,6 +89,7 @@ fn names_and_kinds_narrow_it_down() {
     // Elsewhere by Ollama's own variable.
     let address = server.url().trim_start_matches("http://").trim_end_matches("/v1");
     let tack = Tack::bare().env("OLLAMA_HOST", address);
+    let tack = tack.env("TACK_HARNESS", "minimal");
     tack.run(["-p", "hi", "--local-provider", "ollama"]).code(0);
     tack.run(["-p", "hi", "-m", "ollama/other"]).code(0);
     assert_eq!(asked(&server)[5..], ["qwen3:8b", "other"]);

@@ -119,12 +119,12 @@ fn local_models_are_listed_with_what_is_loaded() {
 
 #[test]
 fn doctor_says_what_works_and_what_does_not() {
-    let args = json!({"what": "warmth", "place": "greenhouse"});
+    let args = json!({"command": "ls"});
     let list = || json!({"data": [{"id": "m1", "context_length": 8192}]});
     let counted = |reply: Vec<Frame>| sse(reply.into_iter().chain([usage(100, 20), done()]));
-    let call_back = counted(vec![call(0, "a", "measure", &args.to_string()), end("tool_calls")]);
+    let call_back = counted(vec![call(0, "a", "bash", &args.to_string()), end("tool_calls")]);
     let in_text = counted(vec![
-        txt(&format!("```json\n{{\"name\": \"measure\", \"arguments\": {args}}}\n```")),
+        txt(&format!("```json\n{{\"name\": \"bash\", \"arguments\": {args}}}\n```")),
         end("stop"),
     ]);
     let in_words = counted(vec![txt("It is warm."), end("stop")]);

@@ -76,7 +76,7 @@ fn works(server: &Server, tack: &Tack) {
     tack.file("shot.png", PNG);
     tack.file("sub/old", "");
     let ran =
-        tack.run(["exec", "--json", "--yolo", "--harness", "auto", "-m", "gpt-5.5", "fix the sum"]).code(0);
+        tack.run(["exec", "--json", "--yolo", "--harness", "native", "-m", "gpt-5.5", "fix the sum"]).code(0);
 
     let requests = server.requests();
     for request in &requests {

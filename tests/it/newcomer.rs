@@ -49,7 +49,7 @@ fn a_session_goes_on_with_the_model_it_had() {
     tack.run(["-p", "hi", "-m", "mine/coder", "--harness", "pi"]).code(0);
     // As the line at the end of the first run has it.
     tack.run(["exec", "resume", &tack.session_id(), "on"]).code(0);
-    tack.config(&format!("model = \"mine/other\"\n{own}"));
+    tack.config(&format!("model = \"mine/other\"\n{own}[models.\"mine/other\"]\nharness = \"minimal\"\n"));
     tack.run(["exec", "resume", "--last", "on"]).code(0);
     tack.run(["exec", "resume", "--last", "on", "-m", "mine/other"]).code(0);
     let models: Vec<_> = server.requests().iter().map(|request| request.chat()["model"].clone()).collect();

@@ -19,6 +19,8 @@ pub struct Bench {
     pub env: Vec<(OsString, OsString)>,
     pub limits: Limits,
     pub needs_read: bool,
+    pub guards: tack::model::Guards,
+    pub asked: String,
     pub shell_timeout: u64,
     pub shell_timeout_most: u64,
     pub cancel: CancellationToken,
@@ -70,6 +72,8 @@ impl Bench {
             env,
             limits: Limits { bytes: 16 * 1024, lines: 400, keep: Keep::Both { head_percent: 50 } },
             needs_read: false,
+            guards: tack::model::Guards::default(),
+            asked: String::new(),
             shell_timeout: 60_000,
             shell_timeout_most: 600_000,
             cancel: CancellationToken::new(),
@@ -99,7 +103,8 @@ impl Bench {
 
     pub async fn run(&self, action: &Action) -> Outcome {
         let cx = ToolCx {
-            guards: Default::default(),
+            guards: self.guards,
+            asked: &self.asked,
             cwd: &self.cwd,
             policy: &self.policy,
             sandbox: self.sandbox.as_ref(),

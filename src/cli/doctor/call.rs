@@ -1,86 +1,84 @@
-//! One real request with one tool: does the model's call come back as a call?
+//! Whether the model's calls come back as calls: one request of a hosted model, the probe of a local one.
 
-use serde::Deserialize;
-use serde_json::{Map, Value};
-use tokio_util::sync::CancellationToken;
-
+use super::super::learn::{Learnt, details};
 use super::super::runtime;
 use super::{Check, CliError};
-use crate::model::Model;
+use crate::model::{Calls, Model, Probed, Usage};
+use crate::probe::{self, Came};
 use crate::wire::client::HttpClient;
-use crate::wire::prompt::{Message, Prompt, Role, ToolSpec};
+use crate::wire::local::Found;
 use crate::wire::provider::Provider;
-use crate::wire::{Answer, AnswerPart, Client, Failure};
 
-#[derive(Deserialize)]
-struct Texts {
-    task: String,
-    tool: Tool,
-}
+const OTHER_MODEL: &str = "another model may do better with tools";
 
-#[derive(Deserialize)]
-struct Tool {
-    name: String,
-    about: String,
-    schema: Value,
-}
-
+/// One real request with one tool.
 pub(super) fn try_out(model: &Model, provider: Provider) -> Check {
-    let texts: Texts = toml::from_str(include_str!("../../../harnesses/common/doctor.toml"))
-        .expect("the embedded texts are tested to parse");
-    match ask(model, provider, &texts) {
-        Ok(answer) => judge(model, &texts.tool.name, &answer),
-        Err(error) => Check::failed("call", error),
-    }
-}
-
-fn ask(model: &Model, provider: Provider, texts: &Texts) -> Result<Answer, CliError> {
-    let failed = |failure: Failure| CliError::failed(failure.to_string());
-    let tool = ToolSpec {
-        name: texts.tool.name.clone(),
-        about: texts.tool.about.clone(),
-        schema: texts.tool.schema.clone(),
-        strict: None,
-        free: None,
+    let tried = HttpClient::new(provider).map_err(|failure| CliError::failed(failure.to_string()));
+    let tried = tried.and_then(|client| {
+        let asked = runtime()?.block_on(probe::call(&client, model, &mut |_| {}));
+        asked.map_err(|failure| CliError::failed(failure.to_string()))
+    });
+    let tried = match tried {
+        Ok(tried) => tried,
+        Err(error) => return Check::failed("call", error),
     };
-    let prompt = Prompt {
-        messages: vec![Message::text(Role::User, texts.task.trim())],
-        tools: vec![tool],
-        body: Map::new(),
-        stream: true,
-        ..Prompt::default()
-    };
-    let client = HttpClient::new(provider).map_err(failed)?;
-    let cancel = CancellationToken::new();
-    runtime()?.block_on(client.ask(model, &prompt, &mut |_| {}, &cancel)).map_err(failed)
-}
-
-fn judge(model: &Model, tool: &str, answer: &Answer) -> Check {
-    let usage = &answer.usage;
-    let cost = model.prices.map(|prices| format!(", ${:.4}", prices.cost(usage))).unwrap_or_default();
-    let spent = format!("{} tokens in, {} out{cost}", usage.input, usage.output);
-    let is_call = |part: &AnswerPart| match part {
-        AnswerPart::Call { name, args, .. } => {
-            name == tool && serde_json::from_str::<Map<String, Value>>(args).is_ok()
+    let spent = spent(model, &tried.usage);
+    match tried.came {
+        Came::Call => Check::ok("call", format!("a tool call came back ({spent})")),
+        Came::Text(form) => {
+            Check::note("call", format!("the call came back as text ({form}; {spent})")).hint(OTHER_MODEL)
         }
-        AnswerPart::Text(_) | AnswerPart::Thinking { .. } => false,
-    };
-    if answer.parts.iter().any(is_call) {
-        return Check::ok("call", format!("a tool call came back ({spent})"));
+        Came::Garbled => {
+            Check::note("call", format!("a call came back that cannot be read ({spent})")).hint(OTHER_MODEL)
+        }
+        Came::Words => Check::note("call", format!("the model answered in words, without a call ({spent})"))
+            .hint(OTHER_MODEL),
+        Came::Thoughts => {
+            Check::note("call", format!("the model was still thinking when it was cut ({spent})"))
+        }
+        Came::Refused(words) => Check::note("call", words).hint(OTHER_MODEL),
     }
-    let written = |part: &AnswerPart| match part {
-        AnswerPart::Text(text) => text.contains(tool),
-        AnswerPart::Call { .. } | AnswerPart::Thinking { .. } => false,
-    };
-    if answer.parts.iter().any(written) {
-        return Check::note("call", format!("the call came back as text ({spent})"))
-            .hint("start the server with a template or parser for this model's calls; until then tack reads them from its text");
+}
+
+/// What the probe of a local model showed, now or earlier. None: nobody has asked.
+pub(super) fn probed(
+    model: &Model,
+    learnt: &Learnt,
+    probed: Option<&Probed>,
+    found: Option<&Found>,
+) -> Option<Check> {
+    if let Some(why) = &learnt.failed {
+        return Some(Check::failed("call", CliError::failed(why.clone())));
     }
-    let broken = answer.parts.iter().any(|part| matches!(part, AnswerPart::Call { .. }));
-    let what = if broken {
-        "a call came back that cannot be read"
-    } else {
-        "the model answered in words, without a call"
+    if !learnt.asked {
+        return None;
+    }
+    let when = learnt.usage.map_or_else(|| "asked earlier".to_owned(), |usage| spent(model, &usage));
+    let Some(known) = probed else {
+        return Some(Check::note("call", format!("{} ({when})", probe::words(None))));
     };
-    Check::note("call", format!("{what} ({spent})")).hint("another model may do better with tools")
+    let text = format!("{}; {} ({when})", probe::words(Some(known)), details(known));
+    Some(match known.calls {
+        Calls::Wire => Check::ok("call", text),
+        Calls::Text => Check::note("call", text).hint(remedy(found)),
+        Calls::None => Check::note("call", text).hint(OTHER_MODEL),
+    })
+}
+
+/// What to do about calls that come as text.
+pub(in crate::cli) fn remedy(found: Option<&Found>) -> &'static str {
+    match found.and_then(|found| found.tools) {
+        Some(true) => {
+            "its server's template has calls, in a form that is not the model's own: start it with another template \
+             (llama.cpp: --jinja --chat-template-file FILE); until then tack reads them from its text"
+        }
+        Some(false) | None => {
+            "start the server with a template or parser for this model's calls; until then tack reads them from its text"
+        }
+    }
+}
+
+fn spent(model: &Model, usage: &Usage) -> String {
+    let cost = model.prices.map(|prices| format!(", ${:.4}", prices.cost(usage))).unwrap_or_default();
+    format!("{} tokens in, {} out{cost}", usage.input, usage.output)
 }

@@ -1,6 +1,6 @@
 //! `tack doctor`: is all there that a run needs? Asks no server but the one that is configured.
 
-mod call;
+pub(super) mod call;
 mod server;
 
 use std::io::Write;
@@ -11,6 +11,7 @@ use serde_json::json;
 
 use super::args::SessionFlags;
 use super::error::CliError;
+use super::learn::{Ask, Learnt, is_here};
 use super::setup::{self, Base};
 use crate::model::Model;
 use crate::sandbox::{Mode, Tier};
@@ -18,7 +19,7 @@ use crate::wire::provider::Provider;
 
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
-    /// Also ask the model once, with one tool: costs some tokens
+    /// Also ask the model for a call (a local one twice): costs some tokens
     #[arg(long)]
     call: bool,
     /// As one JSON object
@@ -105,9 +106,10 @@ fn examine(mut base: Base, flags: &SessionFlags, call: bool, checks: &mut Vec<Ch
         None => Check::ok("configuration", "built in"),
     });
     checks.extend(base.warnings.iter().map(|warning| Check::note("configuration", warning)));
-    let chosen = base.use_local(flags).and_then(|()| base.chosen());
-    match chosen {
-        Ok((model, provider)) => served(&base, model, provider, call, checks),
+    let ask = if call { Ask::Anew } else { Ask::Never };
+    let learnt = base.use_local(flags).and_then(|()| base.learn(ask, flags.timeout));
+    match learnt.and_then(|learnt| Ok((learnt, base.chosen()?))) {
+        Ok((learnt, (model, provider))) => served(&base, (model, provider), (&learnt, call), checks),
         Err(error) => checks.push(Check::failed("model", error)),
     }
     checks.push(sandbox(&base, flags));
@@ -116,12 +118,14 @@ fn examine(mut base: Base, flags: &SessionFlags, call: bool, checks: &mut Vec<Ch
 
 fn served(
     base: &Base,
-    mut model: Model,
-    mut provider: Option<Provider>,
-    call: bool,
+    (mut model, mut provider): (Model, Option<Provider>),
+    (learnt, call): (&Learnt, bool),
     checks: &mut Vec<Check>,
 ) {
-    checks.push(Check::ok("model", format!("{} at {}", model.name, model.provider)));
+    let clue = provider.as_ref().map(|provider| base.class_of_chosen(provider, &model.name).1);
+    let class = clue.map(|clue| format!(", class {} {}", model.class.letter(), clue.words()));
+    let class = class.unwrap_or_default();
+    checks.push(Check::ok("model", format!("{} at {}{class}", model.name, model.provider)));
     match base.harness(&model) {
         Ok(harness) => {
             let over = provider.as_ref().map(|provider| base.over_wire(&*harness, provider, &mut model));
@@ -148,18 +152,22 @@ fn served(
         }
     }
     let reached = server::reach(&provider, &mut model, checks);
+    let assumed = base.assume_window(&mut model);
     checks.push(match model.window {
+        Some(_) if assumed.is_some() => Check::note("window", assumed.unwrap_or_default()),
         Some(window) => Check::ok("window", format!("{window} tokens")),
         None => {
             Check::note("window", "unknown").hint("set model_context_window, so that tack can sum up in time")
         }
     });
     if let Ok(harness) = base.harness(&model)
-        && let Some(tight) = base.fit_window(&mut model, &*harness)
+        && let (_, Some(tight)) = base.fit_window(&mut model, harness)
     {
         checks.push(Check::note("window", tight));
     }
-    if call && reached {
+    if is_here(&provider) {
+        checks.extend(call::probed(&model, learnt, base.probed.as_ref(), base.found.as_ref()));
+    } else if call && reached {
         checks.push(call::try_out(&model, provider));
     }
 }

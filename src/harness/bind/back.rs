@@ -16,8 +16,18 @@ use super::{field, plays};
 /// Fields whose loss leaves the meaning as it is.
 const SOFT: [&str; 9] = ["timeout", "yield_after", "wait", "about", "limit", "mode", "image", "id", "ignore"];
 
-/// Name and arguments, or None when this surface cannot say it.
+/// Name and arguments, or None when this surface cannot say it. Where no tool writes a file, one that
+/// takes a file's new text does.
 pub(crate) fn unbind(kit: &Kit, action: &Action) -> Option<(String, Map<String, Value>)> {
+    exactly(kit, action).or_else(|| match action {
+        Action::Write { path, text, .. } => {
+            exactly(kit, &Action::Rewrite { path: path.clone(), text: text.clone() })
+        }
+        _ => None,
+    })
+}
+
+fn exactly(kit: &Kit, action: &Action) -> Option<(String, Map<String, Value>)> {
     let fields = serde_json::to_value(action).ok()?;
     let kind = action.kind();
     kit.tools.iter().find_map(|(name, tool)| {

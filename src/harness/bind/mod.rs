@@ -103,7 +103,7 @@ pub(super) fn explain(kit: &Kit, name: &str, args: &str, fault: &Fault) -> Strin
 }
 
 fn names(kit: &Kit) -> Vec<&str> {
-    kit.tools.names().collect()
+    kit.tools.iter().filter(|(_, tool)| tool.on_wire()).map(|(name, _)| name).collect()
 }
 
 /// The three tools whose names are most alike.
@@ -114,8 +114,16 @@ fn closest<'a>(kit: &'a Kit, name: &str) -> Vec<&'a str> {
     names
 }
 
-/// A call with its required parameters, as a form to fill in.
+/// A call as it might be made, else one with its required parameters as a form to fill in.
 pub(super) fn example(name: &str, tool: &Tool) -> String {
+    if !tool.example.is_empty() {
+        return json!({ "name": name, "arguments": tool.example }).to_string();
+    }
+    blank_form(name, tool)
+}
+
+/// The form, with nothing filled in.
+pub(super) fn blank_form(name: &str, tool: &Tool) -> String {
     let blanks = tool.params.iter().filter(|(_, p)| p.required);
     let blanks: Map<String, Value> = blanks.map(|(name, p)| (name.to_owned(), blank(p))).collect();
     json!({ "name": name, "arguments": blanks }).to_string()

@@ -3,7 +3,7 @@
 use crate::harness::bind::{self, Fault};
 use crate::harness::kit::Kit;
 use crate::harness::manifest::{BadCalls, Repeats, Salvage};
-use crate::harness::{Verdict, View};
+use crate::harness::{Verdict, View, render};
 use crate::model::{Action, Body, Part, Reply, Stop, ToolCall};
 
 use super::salvage::{self, Salvaged};
@@ -12,7 +12,7 @@ use super::{Loose, correction, cut_off, needs_call, place, silent, text_of};
 pub(super) fn interpret(kit: &Kit, reply: &mut Reply, view: &View<'_>) -> anyhow::Result<Verdict> {
     let stop = reply.stop.clone();
     let seen = has_seen(kit, reply, view);
-    if !seen && stop != Stop::Length {
+    if !seen && !stop.is_cut() {
         cut_what_is_made_up(kit, reply);
     }
     let mut calls: Vec<_> = reply
@@ -27,8 +27,10 @@ pub(super) fn interpret(kit: &Kit, reply: &mut Reply, view: &View<'_>) -> anyhow
     for (at, call) in calls.iter_mut().enumerate() {
         call.action = match stop {
             Stop::Broken | Stop::Interrupted => not_executed(kit, &call.name),
-            Stop::Length if at + 1 == count => bind::unknown(kit, &call.name, &call.args, &Fault::CutOff),
-            Stop::Length | Stop::Done | Stop::Calls | Stop::Refused | Stop::Other(_) => {
+            Stop::Length | Stop::RunOn if at + 1 == count => {
+                bind::unknown(kit, &call.name, &call.args, &Fault::CutOff)
+            }
+            Stop::Length | Stop::RunOn | Stop::Done | Stop::Calls | Stop::Refused | Stop::Other(_) => {
                 bind::bind(kit, &call.name, &call.args)
             }
         };
@@ -112,7 +114,11 @@ fn loose(kit: &Kit, reply: &mut Reply, view: &View<'_>) -> anyhow::Result<Verdic
     if reply.stop == Stop::Refused {
         return Ok(Verdict::Done);
     }
-    match salvage::find(kit, &text) {
+    // What the server held to the schema of the calls is JSON, whatever else may be read here.
+    let held = render::holds(kit, view).then(|| salvage::json(kit, &text));
+    let found = held.filter(|found| !matches!(found, Salvaged::Nothing));
+    match found.unwrap_or_else(|| salvage::find(kit, &text, &|path| spoken_of(view, path))) {
+        _ if reply.stop == Stop::RunOn => Ok(Verdict::Retry(cut_off(kit, &reply.stop))),
         Salvaged::Calls(found) if reply.stop != Stop::Length => {
             let count = found.len();
             let calls = found.into_iter().map(|(name, args, span)| {
@@ -124,11 +130,25 @@ fn loose(kit: &Kit, reply: &mut Reply, view: &View<'_>) -> anyhow::Result<Verdic
             reply.stop = Stop::Calls;
             Ok(Verdict::Calls)
         }
-        Salvaged::Calls(_) | Salvaged::CutOff => Ok(Verdict::Retry(cut_off(kit))),
+        Salvaged::Calls(_) | Salvaged::CutOff => Ok(Verdict::Retry(cut_off(kit, &reply.stop))),
         Salvaged::Wrong(why) => Ok(Verdict::Retry(correction(kit, &why, 0, view)?)),
         Salvaged::Nothing if reply.stop == Stop::Length && (text.trim().is_empty() || needs_call(kit)) => {
-            Ok(Verdict::Retry(cut_off(kit)))
+            Ok(Verdict::Retry(cut_off(kit, &reply.stop)))
         }
         Salvaged::Nothing => silent(kit, &text, 0, view),
     }
+}
+
+/// Whether the project or the talk of this session has this path.
+fn spoken_of(view: &View<'_>, path: &str) -> bool {
+    let shows = |part: &Part| matches!(part, Part::Text { text } if text.contains(path));
+    view.scene.listing.iter().any(|entry| !entry.dir && entry.path == path)
+        || path.contains('.')
+            && view.items.iter().any(|item| match &item.body {
+                Body::User(said) => said.text.contains(path),
+                Body::Result(result) => result.shown.iter().any(shows),
+                Body::Assistant(_) | Body::Note(_) | Body::Scene(_) | Body::Summary(_) | Body::Mark(_) => {
+                    false
+                }
+            })
 }

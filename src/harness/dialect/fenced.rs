@@ -6,9 +6,10 @@ use crate::harness::bind::{self, mend};
 use crate::harness::kit::Kit;
 use crate::harness::manifest::{Dialect, Which};
 use crate::harness::tool::Tool;
-use crate::harness::{Verdict, View};
-use crate::model::{Part, Reply, Stop};
+use crate::harness::{Verdict, View, render};
+use crate::model::{Action, CallId, Part, Reply, Stop, ToolCall};
 
+use super::salvage::{self, Salvaged};
 use super::{Loose, after_thinking, correction, cut_off, place, silent, text_of, words};
 
 /// A block: its command, and where it stands with its fences.
@@ -19,10 +20,13 @@ pub(super) struct Block {
 }
 
 pub(super) fn interpret(kit: &Kit, reply: &mut Reply, view: &View<'_>) -> anyhow::Result<Verdict> {
+    if render::holds(kit, view) {
+        read_held(kit, reply);
+    }
     write_out_calls(kit, reply);
     match reply.stop {
         Stop::Broken | Stop::Interrupted | Stop::Refused => return Ok(Verdict::Done),
-        Stop::Length => return Ok(Verdict::Retry(cut_off(kit))),
+        Stop::Length | Stop::RunOn => return Ok(Verdict::Retry(cut_off(kit, &reply.stop))),
         Stop::Done | Stop::Calls | Stop::Other(_) => {}
     }
     let text = text_of(reply);
@@ -44,7 +48,7 @@ pub(super) fn interpret(kit: &Kit, reply: &mut Reply, view: &View<'_>) -> anyhow
 }
 
 /// What a command means: a tool that is called with words, else the bare tool.
-fn command(kit: &Kit, text: &str) -> (String, String, crate::model::Action) {
+fn command(kit: &Kit, text: &str) -> (String, String, Action) {
     let first = text.split_whitespace().next().unwrap_or_default();
     let bare = kit.manifest.dialect.bare.as_deref();
     match kit.tool(first).filter(|(name, _)| Some(*name) != bare) {
@@ -65,6 +69,24 @@ fn command(kit: &Kit, text: &str) -> (String, String, crate::model::Action) {
             (name, args, action)
         }
     }
+}
+
+/// A reply that the server held to the schema of the calls is the call that it says.
+fn read_held(kit: &Kit, reply: &mut Reply) {
+    let Salvaged::Calls(found) = salvage::json(kit, &text_of(reply)) else { return };
+    let [(name, args, _)] = &found[..] else { return };
+    let action = Action::Unknown { name: name.clone(), why: String::new() };
+    let (id, name, args) = (CallId(String::new()), name.clone(), args.clone());
+    reply.parts.retain(|part| !matches!(part, Part::Text { .. }));
+    reply.parts.push(Part::Call(ToolCall {
+        id,
+        given: None,
+        name,
+        args,
+        action,
+        span: None,
+        recovered: true,
+    }));
 }
 
 /// A call that came over the wire although none was offered is written out as the text it ought to

@@ -5,14 +5,19 @@
 
 mod calls;
 pub(crate) mod fenced;
+pub(crate) mod file;
+mod loose;
 mod salvage;
 pub(crate) mod words;
 
-use crate::model::{Action, CallId, ItemId, Part, Reply, ToolCall};
+use crate::model::{Action, Body, CallId, ItemId, NoteKind, Part, Reply, Stop, ToolCall};
+
+pub use loose::form;
 
 use super::bind;
 use super::kit::Kit;
-use super::manifest::{DialectKind, Empty, Ends, Need, Salvage};
+use super::manifest::{DialectKind, Early, Empty, Ends, Need, Salvage};
+use super::tell::has_acted;
 use super::{Verdict, View};
 
 /// Fills in the actions of a reply's calls, or finds the calls.
@@ -31,7 +36,18 @@ fn silent(kit: &Kit, text: &str, found: usize, view: &View<'_>) -> anyhow::Resul
     if text.trim().is_empty() && kit.manifest.turn.empty == Empty::Retry {
         return Ok(Verdict::Retry(kit.common("empty", &kit.bare_values())));
     }
+    if kit.manifest.submit.early == Early::Refused && !has_acted(view) && !was_corrected(view) {
+        return Ok(Verdict::Retry(kit.common("early", &kit.values(view))));
+    }
     Ok(Verdict::Done)
+}
+
+/// The model was asked in this turn to say its last words in another form: that they come again is an
+/// answer.
+fn was_corrected(view: &View<'_>) -> bool {
+    let turn = view.items.last().map(|item| item.turn);
+    let told = |body: &Body| matches!(body, Body::Note(note) if note.kind == NoteKind::Correction);
+    view.items.iter().any(|item| Some(item.turn) == turn && told(&item.body))
 }
 
 fn needs_call(kit: &Kit) -> bool {
@@ -54,8 +70,8 @@ fn correction(kit: &Kit, why: &str, found: usize, view: &View<'_>) -> anyhow::Re
     }
 }
 
-fn cut_off(kit: &Kit) -> String {
-    kit.common("cut_off", &kit.bare_values())
+fn cut_off(kit: &Kit, stop: &Stop) -> String {
+    kit.common(if *stop == Stop::RunOn { "run_on" } else { "cut_off" }, &kit.bare_values())
 }
 
 /// All text of a reply; spans count in this.

@@ -9,10 +9,11 @@ use serde_json::{Map, Value, json};
 
 use crate::harness::bind::{self, Fault, mend};
 use crate::harness::kit::Kit;
-use crate::harness::manifest::Salvage;
+use crate::harness::manifest::{Dialect, Salvage};
 use crate::model::Action;
 
 use super::fenced::{self, Block};
+use super::file;
 
 pub(super) enum Salvaged {
     /// Name, arguments as JSON text, place in the text.
@@ -29,19 +30,29 @@ const BEFORE: usize = 200;
 const AFTER: usize = 120;
 
 /// Braces at which a call within a text is looked for.
-const PLACES: usize = 40;
+pub(super) const PLACES: usize = 40;
 
 /// What a form finds: raw calls and their place, that it was cut off, or that it cannot be read.
-enum Raw {
+pub(super) enum Raw {
     Calls(Vec<(String, Value)>, (usize, usize)),
     CutOff,
     Unreadable,
 }
 
-pub(super) fn find(kit: &Kit, text: &str) -> Salvaged {
+/// `knows` tells a path that the session has spoken of.
+pub(super) fn find(kit: &Kit, text: &str, knows: &dyn Fn(&str) -> bool) -> Salvaged {
+    find_in(kit, text, &kit.manifest.dialect.salvage, knows)
+}
+
+/// A reply that is a call in JSON, whether or not the dialect reads those.
+pub(super) fn json(kit: &Kit, text: &str) -> Salvaged {
+    find_in(kit, text, &[Salvage::Json], &|_| false)
+}
+
+fn find_in(kit: &Kit, text: &str, forms: &[Salvage], knows: &dyn Fn(&str) -> bool) -> Salvaged {
     let start = super::after_thinking(text);
     let body = &text[start..];
-    for form in &kit.manifest.dialect.salvage {
+    for form in forms {
         let raw = match form {
             Salvage::Json => json_form(body),
             Salvage::Hermes => hermes(body),
@@ -49,7 +60,14 @@ pub(super) fn find(kit: &Kit, text: &str) -> Salvaged {
             Salvage::Markers => markers(body),
             Salvage::Shell => shell(kit, body),
             Salvage::Within => within(kit, body),
-            Salvage::File => None,
+            Salvage::File => match file::files(body, knows) {
+                file::Found::Files(files) => match written(kit, files, start) {
+                    Some(found) => return found,
+                    None => None,
+                },
+                file::Found::CutOff => Some(Raw::CutOff),
+                file::Found::Nothing => None,
+            },
         };
         match raw {
             Some(Raw::Calls(calls, (from, to))) => return valid(kit, &calls, (start + from, start + to)),
@@ -59,6 +77,16 @@ pub(super) fn find(kit: &Kit, text: &str) -> Salvaged {
         }
     }
     Salvaged::Nothing
+}
+
+/// Files as calls of the tool that rewrites; `start` is where the text that they were found in begins.
+fn written(kit: &Kit, files: Vec<file::File>, start: usize) -> Option<Salvaged> {
+    let call = |file: file::File| {
+        let (name, args) = bind::unbind(kit, &Action::Rewrite { path: file.path, text: file.text })?;
+        let span = (start + file.span.0, start + file.span.1);
+        Some((name, Value::Object(args).to_string(), span))
+    };
+    Some(Salvaged::Calls(files.into_iter().map(call).collect::<Option<_>>()?))
 }
 
 /// All of the calls, or the reason why the first bad one is bad.
@@ -87,7 +115,7 @@ fn valid(kit: &Kit, calls: &[(String, Value)], span: (usize, usize)) -> Salvaged
 }
 
 fn is_blank(kit: &Kit, name: &str, args: &str) -> bool {
-    let form = bind::resolve(kit, name).map(|(name, tool)| bind::example(name, tool));
+    let form = bind::resolve(kit, name).map(|(name, tool)| bind::blank_form(name, tool));
     let form = form.and_then(|form| serde_json::from_str::<Value>(&form).ok());
     let args = mend::object(args).unwrap_or_default();
     !args.is_empty() && form.is_some_and(|form| form["arguments"] == Value::Object(args))
@@ -100,13 +128,13 @@ fn stands_alone(body: &str, (from, to): (usize, usize), after: usize) -> bool {
 }
 
 /// Whether what stands before a call says that it is not meant to be run.
-fn only_shows(before: &str) -> bool {
+pub(super) fn only_shows(before: &str) -> bool {
     let talk = before.to_ascii_lowercase();
     ["example", "for instance", "would look", "e.g."].iter().any(|word| talk.contains(word))
 }
 
 /// The value as a call: a name, and arguments under one of the names in use.
-fn as_call(value: &Value) -> Option<(String, Value)> {
+pub(super) fn as_call(value: &Value) -> Option<(String, Value)> {
     let fields = value.as_object()?;
     if let Some(inner) = fields.get("function").filter(|inner| inner.is_object()) {
         return as_call(inner);
@@ -131,7 +159,7 @@ fn as_calls(value: &Value) -> Option<Vec<(String, Value)>> {
 }
 
 /// Whether a text that is no whole JSON begins like a call.
-fn begins_like_a_call(text: &str) -> bool {
+pub(super) fn begins_like_a_call(text: &str) -> bool {
     let plain: String = text.chars().filter(|c| !c.is_whitespace()).take(24).collect();
     ["{\"name\":", "[{\"name\":", "{\"function\":", "{\"tool", "{\"arguments\":"]
         .iter()
@@ -155,8 +183,8 @@ fn json_calls(text: &str) -> Option<Result<Vec<(String, Value)>, ()>> {
     }
 }
 
-fn json_form(body: &str) -> Option<Raw> {
-    let all = crate::harness::manifest::Dialect::default();
+pub(super) fn json_form(body: &str) -> Option<Raw> {
+    let all = Dialect::default();
     let blocks = fenced::blocks(body, &all);
     let (text, span, after) = match &blocks[..] {
         [Block { text, span }] => (text.as_str(), *span, AFTER),
@@ -201,7 +229,7 @@ fn between<'a>(body: &'a str, opens: &str, closes: &str) -> Option<(Vec<&'a str>
     Some((inside, (from, at), closed))
 }
 
-fn hermes(body: &str) -> Option<Raw> {
+pub(super) fn hermes(body: &str) -> Option<Raw> {
     let (inside, span, closed) = between(body, "<tool_call>", "</tool_call>")?;
     if !stands_alone(body, span, AFTER) {
         return None;
@@ -225,7 +253,7 @@ fn hermes(body: &str) -> Option<Raw> {
     Some(Raw::Calls(calls, span))
 }
 
-fn xml(body: &str) -> Option<Raw> {
+pub(super) fn xml(body: &str) -> Option<Raw> {
     let raw = functions(body)?;
     match &raw {
         Raw::Calls(_, span) if !stands_alone(body, *span, AFTER) => None,
@@ -265,7 +293,7 @@ fn parameters(text: &str) -> Map<String, Value> {
 }
 
 /// Special tokens: Mistral's, Llama's, DeepSeek's.
-fn markers(body: &str) -> Option<Raw> {
+pub(super) fn markers(body: &str) -> Option<Raw> {
     let simple = ["[TOOL_CALLS]", "<|python_tag|>"].iter().find_map(|mark| Some((*mark, body.find(mark)?)));
     if let Some((mark, from)) = simple {
         let text = body[from + mark.len()..].trim().trim_end_matches("<|eom_id|>").trim_end_matches("</s>");
@@ -302,9 +330,7 @@ fn markers(body: &str) -> Option<Raw> {
 
 /// One shell block and not a word around it.
 fn shell(kit: &Kit, body: &str) -> Option<Raw> {
-    let labels = ["bash", "sh", "shell"].map(str::to_owned).to_vec();
-    let dialect = crate::harness::manifest::Dialect { labels, ..Default::default() };
-    let blocks = fenced::blocks(body, &dialect);
+    let blocks = fenced::blocks(body, &shells());
     let [Block { text, span }] = &blocks[..] else { return None };
     let action = Action::Shell {
         command: text.clone(),
@@ -316,6 +342,11 @@ fn shell(kit: &Kit, body: &str) -> Option<Raw> {
     };
     let (name, args) = bind::unbind(kit, &action)?;
     (body.trim() == body[span.0..span.1].trim()).then(|| Raw::Calls(vec![(name, Value::Object(args))], *span))
+}
+
+/// What makes a block one for the shell.
+pub(super) fn shells() -> Dialect {
+    Dialect { labels: ["bash", "sh", "shell"].map(str::to_owned).to_vec(), ..Dialect::default() }
 }
 
 /// The first call of an offered tool in the text. What begins like one and is none, or the tags of

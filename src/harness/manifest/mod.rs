@@ -195,7 +195,7 @@ pub enum NoteRole {
     System,
     Developer,
     User,
-    /// Only corrections and the loop guard are heard, as the user.
+    /// Only corrections, the loop guard and failed checks are heard, as the user.
     None,
 }
 

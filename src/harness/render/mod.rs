@@ -2,9 +2,11 @@
 //!
 //! The log is neutral and never changes; what is sent is made from it anew each time, for this
 //! harness, model and wire. The result is valid by construction: every call is followed by exactly
-//! one answer. An item added at the end only adds to the end, save where `forget` applies.
+//! one answer. An item added at the end only adds to the end, save where `forget` or a mask applies.
 
+mod again;
 mod forget;
+mod mask;
 mod replay;
 mod thread;
 
@@ -13,12 +15,16 @@ use serde_json::{Map, Value, json};
 use crate::model::{Body, Image, Item, Note, NoteKind, Part, Reply, Said, ToolResult, Watch, WireKind};
 use crate::wire::prompt::{LIMITS, Piece, Prompt, Role, Style, ToolSpec};
 
-use super::View;
 use super::kit::{Kit, WRAP, opening_name};
-use super::manifest::{DialectKind, NoteRole};
+use super::manifest::{Again, DialectKind, NoteRole, Offer};
 use super::template::Values;
+use super::{Masked, View};
+use mask::Masks;
 use replay::Replay;
 use thread::Thread;
+
+pub(super) use again::holds;
+pub(super) use mask::NAMES as MASKED;
 
 pub(super) fn prompt(kit: &Kit, view: &View<'_>) -> anyhow::Result<Prompt> {
     let manifest = &kit.manifest;
@@ -34,20 +40,22 @@ pub(super) fn prompt(kit: &Kit, view: &View<'_>) -> anyhow::Result<Prompt> {
         }
     }
     History { kit, view, values }.render(&mut thread)?;
-    let tools = match manifest.dialect.kind {
-        DialectKind::Calls => specs(kit),
-        DialectKind::Fenced => Vec::new(),
+    let again = again::entry(kit, view);
+    let held = again.is_some_and(|again| again.schema);
+    let tools = match (manifest.dialect.kind, manifest.dialect.offer) {
+        (DialectKind::Calls, Offer::Wire) if !held => specs(kit),
+        (DialectKind::Calls, Offer::Wire | Offer::Prompt) | (DialectKind::Fenced, _) => Vec::new(),
     };
     Ok(Prompt {
         system: system.into_iter().filter(|block| !block.trim().is_empty()).collect(),
         messages: thread.messages,
         tools,
-        body: body(kit, view),
+        body: body(kit, view, again),
         stream: manifest.wire.stream,
         style: style(kit),
-        answer: None,
+        answer: held.then(|| again::schema(kit)),
         session: None,
-        effort: None,
+        effort: effort(kit, view.items),
         watch: watch(kit),
     })
 }
@@ -66,7 +74,7 @@ fn specs(kit: &Kit) -> Vec<ToolSpec> {
         strict: tool.strict,
         free: kit.free(tool),
     };
-    kit.tools.iter().map(spec).collect()
+    kit.tools.iter().filter(|(_, tool)| tool.on_wire()).map(spec).collect()
 }
 
 fn style(kit: &Kit) -> Style {
@@ -80,8 +88,27 @@ fn style(kit: &Kit) -> Style {
     }
 }
 
+/// How hard to think: more where a turn begins, and where what was done turned out not to do.
+fn effort(kit: &Kit, items: &[Item]) -> Option<String> {
+    let thinking = &kit.manifest.thinking;
+    let begins = items.iter().rev().find_map(|item| match &item.body {
+        Body::User(_) => Some(true),
+        Body::Note(note) => (note.kind == NoteKind::Check).then_some(true),
+        Body::Assistant(_) => Some(false),
+        Body::Result(_) | Body::Scene(_) | Body::Summary(_) | Body::Mark(_) => None,
+    });
+    let first = thinking.effort_first.as_ref().filter(|_| begins != Some(false));
+    first.or(thinking.effort.as_ref()).cloned()
+}
+
+/// What of the history is only hinted at.
+pub(super) fn masked(kit: &Kit, view: &View<'_>) -> Masked {
+    let items = summarized(view.items).map_or(view.items, |(_, rest)| rest);
+    Masks::new(kit, items).count()
+}
+
 /// Body fields. A limit of the answer that the user set wins over the manifest's.
-fn body(kit: &Kit, view: &View<'_>) -> Map<String, Value> {
+fn body(kit: &Kit, view: &View<'_>, again: Option<&Again>) -> Map<String, Value> {
     let request = &kit.manifest.request;
     let mut body = request.all.clone();
     let own = match view.wire {
@@ -94,6 +121,14 @@ fn body(kit: &Kit, view: &View<'_>) -> Map<String, Value> {
         let here = only.wire.is_none_or(|wire| wire == view.wire);
         if here && super::load::matches_any(&only.models, &view.model.name) {
             body.extend(only.body.clone());
+        }
+    }
+    if let Some(again) = again {
+        body.extend(again.body.clone());
+        if again.schema {
+            // They speak of tools, and none are sent.
+            body.shift_remove("tool_choice");
+            body.shift_remove("parallel_tool_calls");
         }
     }
     if let Some(most) = view.model.max_output {
@@ -122,6 +157,7 @@ impl History<'_> {
             let text = self.wrapped(&self.kit.say(&back), &mut first)?;
             thread.push(Role::User, vec![Piece::Text(text)]);
         }
+        let masks = Masks::new(self.kit, items);
         let forgotten = forget::forgotten(items, self.kit.manifest.turn.forget, self.kit.surface);
         let mut replay = Replay::new(self.kit, self.view);
         for (at, item) in items.iter().enumerate().filter(|(at, _)| !forgotten.contains(at)) {
@@ -132,7 +168,9 @@ impl History<'_> {
                     thread.push(Role::User, pieces);
                 }
                 Body::Note(note) => self.note(thread, note)?,
-                Body::Assistant(reply) => replay.reply(thread, reply, &results(items, at)),
+                Body::Assistant(reply) => {
+                    replay.reply(thread, reply, &masks.over(at, results(items, at)));
+                }
                 // Results are told right after their reply, wherever they lie.
                 Body::Result(_) | Body::Scene(_) | Body::Summary(_) | Body::Mark(_) => {}
             }
@@ -159,7 +197,7 @@ impl History<'_> {
         if note.harness.as_ref().is_some_and(|id| *id != self.kit.id) {
             return Ok(());
         }
-        let loud = matches!(note.kind, NoteKind::Correction | NoteKind::Guard);
+        let loud = matches!(note.kind, NoteKind::Correction | NoteKind::Guard | NoteKind::Check);
         let role = match (note.kind, self.kit.manifest.notes.role) {
             (NoteKind::Correction, _) => Role::User,
             (_, NoteRole::User) => Role::User,

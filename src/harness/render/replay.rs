@@ -4,17 +4,19 @@
 //! words, if all of them can be; otherwise they leave the assistant's mouth and the person tells
 //! what was done. Told in the assistant's own voice they would teach it to write calls as text, and
 //! some of each within one reply would break the pairing of calls and answers.
+//!
+//! Where this surface's own calls are text, they go back as text in one form, in their old place.
 
 use std::collections::HashSet;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::harness::bind::{self, mend};
-use crate::harness::dialect::{fenced, text_of};
+use crate::harness::dialect::{fenced, file, text_of};
 use crate::harness::kit::Kit;
-use crate::harness::manifest::{Absent, DialectKind, Trim};
+use crate::harness::manifest::{Absent, DialectKind, Offer, Trim};
 use crate::harness::{Saying, View};
-use crate::model::{CallId, Part, Reply, State, Stop, ToolCall, ToolResult, WireKind};
+use crate::model::{Action, CallId, Part, Reply, State, Stop, ToolCall, ToolResult, WireKind, WriteMode};
 use crate::wire::prompt::{Piece, Role};
 
 use super::thread::Thread;
@@ -33,6 +35,8 @@ struct Said<'a> {
     call: &'a ToolCall,
     name: String,
     args: String,
+    /// The call as text; None where it goes as a call of the wire.
+    text: Option<String>,
     result: Option<&'a ToolResult>,
 }
 
@@ -83,12 +87,29 @@ impl<'a> Replay<'a> {
             let (name, args) = if same {
                 (call.name.clone(), sendable(&call.args))
             } else {
-                let (name, args) = bind::unbind(self.kit, &call.action)?;
+                let same = bind::unbind(self.kit, &call.action);
+                let (name, args) = same.or_else(|| bind::unbind(self.kit, &whole(&call.action, result)?))?;
                 (name, Value::Object(args).to_string())
             };
-            Some(Said { call, name, args, result })
+            let text = self.as_text(call, &name, &args);
+            Some(Said { call, name, args, text, result })
         };
         pairs.iter().map(one).collect()
+    }
+
+    /// The call as this surface writes it in a text, where it does.
+    fn as_text(&self, call: &ToolCall, name: &str, args: &str) -> Option<String> {
+        let off_wire = bind::resolve(self.kit, name).is_some_and(|(_, tool)| !tool.on_wire());
+        match &call.action {
+            Action::Rewrite { path, text } | Action::Write { path, text, .. } if off_wire => {
+                Some(file::say(path, text))
+            }
+            _ if off_wire || self.kit.manifest.dialect.offer == Offer::Prompt => {
+                let args: Value = serde_json::from_str(args).unwrap_or_default();
+                Some(json!({ "name": name, "arguments": args }).to_string())
+            }
+            _ => None,
+        }
     }
 
     fn text_as_it_was(&mut self, thread: &mut Thread, reply: &Reply, pairs: &[Pair<'_>]) {
@@ -102,9 +123,14 @@ impl<'a> Replay<'a> {
 
     fn as_calls(&mut self, thread: &mut Thread, reply: &Reply, (words, said): (Words, Vec<Said<'_>>)) {
         let thinking = self.thinking(reply, said.len(), words);
-        let spanned = said.iter().any(|said| said.call.span.is_some());
-        let (mut calls, mut answers) = (Vec::new(), Vec::new());
-        for Said { call, name, args, result } in said {
+        let spanned = said.iter().any(|said| said.call.span.is_some() || said.text.is_some());
+        let text = text_piece(text_with(reply, &said));
+        let (mut calls, mut answers, mut told) = (Vec::new(), Vec::new(), Vec::new());
+        for Said { call, name, args, text, result } in said {
+            if text.is_some() {
+                told.push(self.answer(result));
+                continue;
+            }
             let id = self.id(reply, call);
             calls.push((&call.id, Piece::Call { id: id.clone(), name: name.clone(), args }));
             let failed = result.is_none_or(|result| result.outcome.state != State::Ok);
@@ -113,19 +139,21 @@ impl<'a> Replay<'a> {
         if words == Words::AsWritten && is_own(self.view, reply) && !spanned {
             push_reply(thread, in_order(reply, thinking, calls));
         } else {
-            let text = text_piece(text_without_calls(reply));
             let calls = calls.into_iter().map(|(_, call)| call);
             push_reply(thread, thinking.into_iter().chain(text).chain(calls).collect());
         }
         for answer in answers {
             thread.push(Role::Tool, vec![answer]);
         }
+        for answer in told {
+            thread.push(Role::User, answer);
+        }
     }
 
     /// One command to a reply: several calls become several replies.
     fn as_blocks(&mut self, thread: &mut Thread, reply: &Reply, said: &[Said<'_>]) {
         let mut pieces = self.thinking(reply, said.len(), Words::Other);
-        let mut text = text_without_calls(reply);
+        let mut text = text_with(reply, &[]);
         for Said { name, args, result, .. } in said {
             let block = self.kit.tool(name).and_then(|(name, tool)| {
                 let args: Map<String, Value> = serde_json::from_str(args).ok()?;
@@ -141,7 +169,7 @@ impl<'a> Replay<'a> {
     }
 
     fn told(&mut self, thread: &mut Thread, reply: &Reply, pairs: &[Pair<'_>]) {
-        push_reply(thread, text_piece(text_without_calls(reply)).into_iter().collect());
+        push_reply(thread, text_piece(text_with(reply, &[])).into_iter().collect());
         for (call, result) in pairs {
             let mut pieces = self.answer(*result);
             let shown = match pieces.first_mut() {
@@ -250,28 +278,51 @@ fn text_piece(text: String) -> Option<Piece> {
     (!text.trim().is_empty()).then_some(Piece::Text(text))
 }
 
-/// The reply's text with the places of its calls cut out.
-fn text_without_calls(reply: &Reply) -> String {
+/// The reply's text with each of its calls as the text that is said of it, if any, in its old place.
+/// Calls that had no place there follow at the end.
+fn text_with(reply: &Reply, said: &[Said<'_>]) -> String {
     let text = text_of(reply);
-    let mut spans: Vec<(usize, usize)> = reply
-        .parts
-        .iter()
-        .filter_map(|part| match part {
-            Part::Call(call) => call.span,
-            Part::Text { .. } | Part::Thinking { .. } | Part::Image(_) => None,
-        })
-        .collect();
-    if spans.is_empty() {
+    let calls = reply.parts.iter().filter_map(|part| match part {
+        Part::Call(call) => Some(call),
+        Part::Text { .. } | Part::Thinking { .. } | Part::Image(_) => None,
+    });
+    let form = |call: &ToolCall| said.iter().find(|said| said.call.id == call.id)?.text.as_deref();
+    let mut places: Vec<((usize, usize), &str)> =
+        calls.clone().filter_map(|call| Some((call.span?, form(call).unwrap_or_default()))).collect();
+    let others = calls.filter(|call| call.span.is_none()).filter_map(form);
+    if places.is_empty() && said.iter().all(|said| said.text.is_none()) {
         return text;
     }
-    spans.sort_unstable();
-    let (mut left, mut at) = (String::new(), 0);
-    for (from, to) in spans {
-        left.push_str(text.get(at..from).unwrap_or_default());
+    places.sort_unstable();
+    let (mut out, mut at) = (String::new(), 0);
+    for ((from, to), form) in places {
+        let between = text.get(at..from).unwrap_or_default();
+        out.push_str(between);
+        // Several calls may have one place in common.
+        if between.is_empty() && !form.is_empty() && !out.is_empty() && !out.ends_with('\n') {
+            out.push('\n');
+        }
+        out.push_str(form);
+        if !form.is_empty() && text.get(from..to).is_some_and(|old| old.ends_with('\n')) {
+            out.push('\n');
+        }
         at = at.max(to);
     }
-    left.push_str(text.get(at..).unwrap_or_default());
-    left.trim().to_owned()
+    out.push_str(text.get(at..).unwrap_or_default());
+    for form in others {
+        out = [out.trim_end(), form].join("\n\n").trim().to_owned();
+    }
+    out.trim().to_owned()
+}
+
+/// A new text for a whole file is what other surfaces call writing it. None for one that was put into
+/// the file only in parts: no other call says that.
+fn whole(action: &Action, result: Option<&ToolResult>) -> Option<Action> {
+    let Action::Rewrite { path, text } = action else { return None };
+    let outcome = &result?.outcome;
+    let parts = outcome.data["names"].as_array().is_some_and(|names| !names.is_empty());
+    let (path, text, mode) = (path.clone(), text.clone(), WriteMode::Replace);
+    (outcome.state == State::Ok && !parts).then_some(Action::Write { path, text, mode })
 }
 
 /// Arguments as they were, unless a server would choke on them.

@@ -305,4 +305,6 @@ fn retries_hold_no_calls() {
     assert!(crate::harness::testing::calls(&reply).is_empty());
 }
 
+mod again;
 mod histories;
+mod masks;

@@ -4,16 +4,15 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::model::{Model, Thinking};
+use crate::model::Thinking;
 use crate::wire::effort;
 
-/// Writes what the user asked for; nothing where no effort is set.
-pub(super) fn write(body: &mut Map<String, Value>, model: &Model) {
-    let Some(effort) = model.effort.as_deref() else { return };
+/// Writes the effort for a model that is asked in this way.
+pub(super) fn write(body: &mut Map<String, Value>, mode: Thinking, effort: &str) {
     let (on, word) = (effort::is_on(effort), effort::word(effort));
     let switch = if on { "enabled" } else { "disabled" };
     let mut set = |field: &str, value: Value| body.insert(field.into(), value);
-    match model.thinking {
+    match mode {
         Thinking::None => None,
         Thinking::Effort => set("reasoning_effort", word.into()),
         Thinking::Object => set("reasoning", json!({"effort": word})),

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use super::effort;
 use super::seal;
 use crate::model::Model;
+use crate::wire::effort::asked;
 use crate::wire::ids;
 use crate::wire::json;
 use crate::wire::prompt::{Empty, Form, LIMITS, Message, Piece, Prompt, Role, Style, ToolSpec};
@@ -19,7 +20,9 @@ pub(super) fn body(prompt: &Prompt, model: &Model, quirks: &Quirks) -> Value {
         let tools: Vec<Value> = prompt.tools.iter().map(|spec| tool(spec, quirks)).collect();
         body.insert("tools".into(), tools.into());
     }
-    effort::write(&mut body, model);
+    if let Some(effort) = asked(prompt, model, quirks) {
+        effort::write(&mut body, model.thinking, effort);
+    }
     if let Some(session) = prompt.session.as_deref().filter(|_| quirks.cache_key) {
         body.insert("prompt_cache_key".into(), session.into());
     }

@@ -102,6 +102,9 @@ const SCHEMA: &[&str] = &[
     "text.format",
     "output_config.format",
     "structured output",
+    // llama.cpp, of a schema that it cannot make a grammar of.
+    "failed to parse grammar",
+    "json schema conversion failed",
 ];
 
 /// Names of the field that reasoning goes back in: a server that complains of it refuses it,

@@ -54,7 +54,7 @@ fn every_answer_of_a_server_has_its_kind() {
         // llama.cpp, as recorded.
         (400, fixture("err-context-chat"), "too long 24576, final"),
         (500, fixture("err-image"), "no images, final"),
-        (400, fixture("err-bad-grammar"), "failed, final"),
+        (400, fixture("err-bad-grammar"), "no schema, final"),
         // Google.
         (400, error("API key not valid. Please pass a valid API key."), "setup, another key"),
         (404, fixture("err-unknown-path"), "setup, final"),

@@ -29,8 +29,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::prompt::Prompt;
 use super::provider::{Provider, Quirks};
-use super::{Answer, Client, Failure, Progress, Wire};
-use crate::model::Model;
+use super::{Answer, Client, Failure, Progress, Wire, effort};
+use crate::model::{Model, Watch};
 use auth::{Keys, Wanted};
 use error::{Fault, Place};
 use retry::{Cause, Next, Tries};
@@ -61,6 +61,7 @@ struct Call<'a> {
     http: reqwest::Client,
     headers: HeaderMap,
     body: Bytes,
+    watch: Watch,
 }
 
 /// How all attempts with one key ended.
@@ -103,15 +104,24 @@ impl HttpClient {
         loop {
             let quirks = self.quirks.lock().unwrap_or_else(PoisonError::into_inner).clone();
             let body = super::of(model.wire).encode(prompt, model, &quirks).to_string();
-            let failure = match self.send(model, body.into(), hear).await {
+            let failure = match self.send(model, (body.into(), prompt.watch), hear).await {
                 Ok(answer) => return Ok(Answer { requests: answer.requests + without, ..answer }),
                 Err(failure) => failure,
             };
-            let field =
-                refused::field(&prompt.body, &failure).filter(|field| quirks.takes(field, &model.name));
-            let Some(field) = field else { return Err(failure) };
+            let wished = effort::wanted(prompt, model, &quirks).is_some();
+            let fields: Vec<&str> = if wished && refused::is_effort(&failure) {
+                effort::FIELDS.to_vec()
+            } else {
+                let field = refused::field(&prompt.body, &failure);
+                field.into_iter().filter(|field| quirks.takes(field, &model.name)).collect()
+            };
+            if fields.is_empty() {
+                return Err(failure);
+            }
             let mut quirks = self.quirks.lock().unwrap_or_else(PoisonError::into_inner);
-            quirks.drop.entry(field.to_owned()).or_default().push(model.name.clone());
+            for field in fields {
+                quirks.drop.entry(field.to_owned()).or_default().push(model.name.clone());
+            }
             drop(quirks);
             without += 1;
             hear(Progress::Again { attempt: without, of: without, wait_ms: 0, why: failure.to_string() });
@@ -119,7 +129,12 @@ impl HttpClient {
     }
 
     /// One request, with another key once where the first is refused and a command gives keys.
-    async fn send(&self, model: &Model, body: Bytes, hear: Hear<'_>) -> Result<Answer, Failure> {
+    async fn send(
+        &self,
+        model: &Model,
+        (body, watch): (Bytes, Watch),
+        hear: Hear<'_>,
+    ) -> Result<Answer, Failure> {
         let wire = super::of(model.wire);
         let url = self.provider.url(wire.path())?;
         let mut wanted = Wanted::Any;
@@ -132,7 +147,7 @@ impl HttpClient {
                 return Err(Failure::Setup(message));
             }
             let at = Place { provider, model: &model.name, url: &url };
-            let call = Call { at, wire, http: self.http(&url)?, headers, body: body.clone() };
+            let call = Call { at, wire, http: self.http(&url)?, headers, body: body.clone(), watch };
             match self.attempts(&call, hear).await {
                 Ok(answer) => return Ok(answer),
                 Err(Ended::Refused(_)) if provider.auth.is_some() && wanted == Wanted::Any => {

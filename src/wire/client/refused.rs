@@ -6,6 +6,7 @@
 use serde_json::{Map, Value};
 
 use crate::wire::Failure;
+use crate::wire::effort::FIELDS;
 
 /// Words of a refusal: OpenAI and those like it, Google, Mistral, Groq and Cerebras, Moonshot.
 const WORDS: &[&str] = &[
@@ -19,13 +20,24 @@ const WORDS: &[&str] = &[
     "is allowed for this model",
 ];
 
+/// How a refusal of something in the request is told.
+const REFUSALS: [&str; 2] = ["status 400: ", "status 422: "];
+
 /// The field of `given` that this failure is about.
 pub(super) fn field<'a>(given: &'a Map<String, Value>, failure: &Failure) -> Option<&'a str> {
     let Failure::Failed { message, .. } = failure else { return None };
     let text = message.to_lowercase();
-    let refused = ["status 400: ", "status 422: "].iter().find_map(|status| text.split_once(status));
+    let refused = REFUSALS.iter().find_map(|status| text.split_once(status));
     let (_, words) = refused.filter(|(_, words)| WORDS.iter().any(|known| words.contains(known)))?;
     given.keys().map(String::as_str).find(|key| names(words, key))
+}
+
+/// Whether this failure is about how much is to be thought, by the harness's wish alone.
+pub(super) fn is_effort(failure: &Failure) -> bool {
+    let (Failure::Failed { message, .. } | Failure::NoThinking(message)) = failure else { return false };
+    let text = message.to_lowercase();
+    let refused = REFUSALS.iter().find_map(|status| text.split_once(status));
+    refused.is_some_and(|(_, words)| FIELDS.iter().any(|field| names(words, field)))
 }
 
 /// Whether the key stands in the text as a word.

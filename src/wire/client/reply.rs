@@ -9,8 +9,10 @@ use tokio_util::bytes::Bytes;
 use super::error::{self, Fault, Place};
 use super::retry::Cause;
 use super::{Call, Hear};
+use crate::model::Watch;
 use crate::wire::fold::{Broken, Fold};
 use crate::wire::sse::{Event, Parser};
+use crate::wire::watch::Watcher;
 use crate::wire::{Answer, Decoder, Progress, fault};
 
 /// Most bytes of a whole reply.
@@ -67,7 +69,7 @@ pub(super) async fn read(
     };
     let decoder = call.wire.decoder();
     match shape {
-        Shape::Events => events(body, &head, decoder, hear).await,
+        Shape::Events => events(body, &head, (decoder, call.watch), hear).await,
         Shape::Json => json(body, head, decoder, hear).await,
         Shape::Page => Err(error::from_page(at)),
     }
@@ -76,10 +78,10 @@ pub(super) async fn read(
 async fn events(
     mut body: Body<'_>,
     head: &[u8],
-    decoder: Box<dyn Decoder>,
+    (decoder, watch): (Box<dyn Decoder>, Watch),
     hear: Hear<'_>,
 ) -> Result<Answer, Fault> {
-    let mut listener = Listener { decoder, fold: Fold::default(), hear };
+    let mut listener = Listener::new(decoder, hear, watch);
     let mut parser = Parser::default();
     let mut found: Vec<Event> = Vec::new();
     let mut warned = false;
@@ -92,6 +94,10 @@ async fn events(
         listener.take(&mut found);
         if let Err(oversize) = fed {
             break oversize.to_string();
+        }
+        if listener.cut {
+            // Dropped with the body, the connection ends, and with it the server's work.
+            break String::new();
         }
         if listener.fold.ended() {
             body.drain().await;
@@ -160,7 +166,7 @@ async fn json(
     {
         return Err(error::from_stream(at, said.message, said.kind, String::new()));
     }
-    let mut listener = Listener { decoder, fold: Fold::default(), hear };
+    let mut listener = Listener::new(decoder, hear, Watch::default());
     for delta in listener.decoder.body(&value) {
         listener.fold.push(delta).map(&mut *listener.hear);
     }
@@ -179,18 +185,31 @@ struct Listener<'a> {
     decoder: Box<dyn Decoder>,
     fold: Fold,
     hear: Hear<'a>,
+    watcher: Watcher,
+    /// The reply ran on and is not listened to any more.
+    cut: bool,
 }
 
-impl Listener<'_> {
+impl<'a> Listener<'a> {
+    fn new(decoder: Box<dyn Decoder>, hear: Hear<'a>, watch: Watch) -> Self {
+        Self { decoder, fold: Fold::default(), hear, watcher: Watcher::new(watch), cut: false }
+    }
+
     fn take(&mut self, events: &mut Vec<Event>) {
         for event in events.drain(..) {
             // What comes behind the end in the same bytes is as little of the reply as what comes later.
-            if self.fold.ended() {
+            if self.fold.ended() || self.cut {
                 return;
             }
             for delta in self.decoder.event(&event.name, &event.data) {
+                let run_on = if self.fold.stopped() { None } else { self.watcher.hear(&delta) };
                 if let Some(progress) = self.fold.push(delta) {
                     (self.hear)(progress);
+                }
+                if let Some(why) = run_on {
+                    self.fold.cut(why);
+                    self.cut = true;
+                    return;
                 }
             }
         }

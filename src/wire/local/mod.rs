@@ -4,6 +4,7 @@
 //! with each other and with programs that are none: a server is what its answer says it is. Reading
 //! the answers is pure and stands in [`read`].
 
+pub mod cut;
 pub mod read;
 
 use std::collections::BTreeMap;
@@ -12,6 +13,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use reqwest::Url;
 use serde_json::Value;
+use sha2::Digest;
 
 use super::Failure;
 use super::client::HttpClient;
@@ -57,7 +59,15 @@ pub struct Found {
     /// Tokens that the model was trained for.
     pub trained: Option<u64>,
     pub vision: Option<bool>,
+    /// Its template has tool calls.
     pub tools: Option<bool>,
+    /// How many it has.
+    pub parameters: Option<u64>,
+    /// The sort of server.
+    pub kind: Option<Kind>,
+    /// A hash of what decides how the model's calls come back, as far as the server tells it: its
+    /// version, the model's file, the chat template.
+    pub mark: String,
 }
 
 /// What stands at an address that was tried.
@@ -110,7 +120,7 @@ impl Kind {
             Self::Ollama => &["/api/ps", "/api/tags"],
             Self::LmStudio => &[],
             Self::LlamaCpp => &["/props", "/v1/models"],
-            Self::Vllm => &["/v1/models"],
+            Self::Vllm => &["/v1/models", "/version"],
         }
     }
 }
@@ -188,14 +198,24 @@ fn server(kind: Kind, base_url: String, pages: &Pages) -> Server {
     let page = |path: &str| {
         pages.get(path).filter(|page| page.status == 200).and_then(Page::json).unwrap_or(Value::Null)
     };
-    let models = match kind {
+    let mut models = match kind {
         Kind::Ollama => read::ollama(&page("/api/tags"), &page("/api/ps")),
         Kind::LmStudio if pages.contains_key("/api/v0/models") => read::lmstudio_old(&page("/api/v0/models")),
         Kind::LmStudio => read::lmstudio(&page("/api/v1/models")),
         Kind::LlamaCpp => read::llamacpp(&page("/v1/models"), &page("/props")),
         Kind::Vllm => read::vllm(&page("/v1/models")),
     };
+    let version = vec![page("/api/version"), page("/version"), page("/props")["build_info"].clone()];
+    for found in &mut models {
+        found.kind = Some(kind);
+        found.mark = hash(&format!("{} {} {}", kind.id(), Value::from(version.clone()), found.mark));
+    }
     Server { kind, base_url, state: if loading { State::Loading } else { State::Ready }, models }
+}
+
+/// The first 16 digits of a SHA-256: the same in every build, for caches keep it.
+pub fn hash(text: &str) -> String {
+    sha2::Sha256::digest(text)[..8].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The address in `OLLAMA_HOST`, as Ollama itself reads it: scheme, port or both may be missing, and

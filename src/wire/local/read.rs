@@ -1,8 +1,9 @@
 //! What local servers answer, read. Forms as in their own documentation; llama.cpp's were seen.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Found, Kind};
+use crate::model::billions;
 use crate::wire::models::name;
 
 /// Which server gives this answer to a GET of this path.
@@ -45,16 +46,21 @@ pub fn ollama(tags: &Value, running: &Value) -> Vec<Found> {
                 name: named(one)?,
                 loaded: true,
                 window: count(&one["context_length"]),
-                ..Found::default()
+                ..of_ollama(one)
             })
         })
         .collect();
     let others = entries(tags, "models")
-        .filter_map(named)
-        .filter(|name| loaded.iter().all(|one| one.name != *name))
-        .map(|name| Found { name, ..Found::default() });
+        .filter_map(|one| Some(Found { name: named(one)?, ..of_ollama(one) }))
+        .filter(|found| loaded.iter().all(|one| one.name != found.name));
     let others: Vec<Found> = others.collect();
     loaded.into_iter().chain(others).collect()
+}
+
+/// What both of its lists tell alike. The digest is that of all layers, the template among them.
+fn of_ollama(one: &Value) -> Found {
+    let parameters = size(&one["details"]["parameter_size"]);
+    Found { parameters, mark: one["digest"].to_string(), ..Found::default() }
 }
 
 /// LM Studio from 0.4 on, `/api/v1/models`.
@@ -69,6 +75,9 @@ pub fn lmstudio(models: &Value) -> Vec<Found> {
             trained: count(&one["max_context_length"]),
             vision: one["capabilities"]["vision"].as_bool(),
             tools: one["capabilities"]["trained_for_tool_use"].as_bool(),
+            parameters: size(&one["params_string"]),
+            mark: json!([one["size_bytes"], one["quantization"], one["format"]]).to_string(),
+            kind: None,
         })
     })
     .collect()
@@ -86,6 +95,8 @@ pub fn lmstudio_old(models: &Value) -> Vec<Found> {
             trained: count(&one["max_context_length"]),
             vision: one["type"].as_str().map(|sort| sort == "vlm"),
             tools: abilities.map(|list| list.iter().any(|one| one == "tool_use")),
+            mark: json!([one["quantization"], one["compatibility_type"]]).to_string(),
+            ..Found::default()
         })
     })
     .collect()
@@ -107,6 +118,15 @@ pub fn llamacpp(models: &Value, props: &Value) -> Vec<Found> {
                 trained: count(&one["meta"]["n_ctx_train"]),
                 vision: props["modalities"]["vision"].as_bool(),
                 tools: props["chat_template_caps"]["supports_tool_calls"].as_bool(),
+                parameters: count(&one["meta"]["n_params"]),
+                mark: json!([
+                    props["chat_template"],
+                    props["model_path"],
+                    props["model_ftype"],
+                    one["meta"]["size"]
+                ])
+                .to_string(),
+                kind: None,
             })
         })
         .collect()
@@ -116,7 +136,14 @@ pub fn llamacpp(models: &Value, props: &Value) -> Vec<Found> {
 pub fn vllm(models: &Value) -> Vec<Found> {
     let found = |one: &Value| {
         let window = count(&one["max_model_len"]);
-        Some(Found { name: name(&one["id"])?, loaded: true, window, trained: window, ..Found::default() })
+        Some(Found {
+            name: name(&one["id"])?,
+            loaded: true,
+            window,
+            trained: window,
+            mark: one["root"].to_string(),
+            ..Found::default()
+        })
     };
     entries(models, "data").filter_map(found).collect()
 }
@@ -128,4 +155,9 @@ fn entries<'a>(body: &'a Value, list: &str) -> impl Iterator<Item = &'a Value> {
 /// Tokens; zero is what servers write for unknown.
 fn count(value: &Value) -> Option<u64> {
     value.as_u64().filter(|count| *count > 0)
+}
+
+/// Parameters, from a size in words: `7.6B`, `494.03M`.
+fn size(value: &Value) -> Option<u64> {
+    value.as_str().and_then(billions).map(|size| (size * 1e9) as u64)
 }

@@ -252,8 +252,7 @@ impl Reader {
                 if let Some(name) = read::<String>(start.name).filter(|_| block.name.is_empty()) {
                     block.name.clone_from(&name);
                     let id = block.id.clone();
-                    let before = self.blocks[..slot].iter().filter(|block| block.kind == Kind::Call);
-                    out.push(Delta::CallStart { slot: before.count(), id, name });
+                    out.push(Delta::CallStart { slot: self.calls_before(slot), id, name });
                 }
             }
         }
@@ -319,9 +318,15 @@ impl Reader {
         match block.kind {
             Kind::Text => out.push(Delta::Text(text)),
             Kind::Thinking => out.push(Delta::Thinking { text, field: Some(FIELD.to_owned()), seal: None }),
-            // Nobody listens to arguments: they come with the whole.
-            Kind::Call | Kind::Redacted | Kind::Other => {}
+            // The whole has them too: these are for whoever watches for a reply that runs on.
+            Kind::Call => out.push(Delta::CallArgs { slot: self.calls_before(slot), text }),
+            Kind::Redacted | Kind::Other => {}
         }
+    }
+
+    /// The number of the call in this block, as a listener counts them.
+    fn calls_before(&self, slot: usize) -> usize {
+        self.blocks[..slot].iter().filter(|block| block.kind == Kind::Call).count()
     }
 
     fn sign(&mut self, slot: usize, signature: Raw) {

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::thinking::{self, Echo};
 use crate::model::Model;
+use crate::wire::effort;
 use crate::wire::ids;
 use crate::wire::json;
 use crate::wire::prompt::{Form, LIMITS, Message, Piece, Prompt, Role, ToolSpec};
@@ -48,8 +49,8 @@ pub(super) fn body(prompt: &Prompt, model: &Model, quirks: &Quirks) -> Value {
     body.insert("model".into(), model.name.as_str().into());
     body.insert("max_tokens".into(), limit(prompt, model).into());
     body.insert("stream".into(), prompt.stream.into());
-    let effort = prompt.body.get("reasoning_effort").and_then(Value::as_str).or(model.effort.as_deref());
-    if let Some(effort) = effort {
+    let set = prompt.body.get("reasoning_effort").and_then(Value::as_str);
+    if let Some(effort) = set.or_else(|| effort::asked(prompt, model, quirks)) {
         thinking::ask(model.thinking, effort, &mut body);
     }
     if let Some(schema) = &prompt.answer {

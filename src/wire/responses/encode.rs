@@ -35,7 +35,9 @@ pub(super) fn body(prompt: &Prompt, model: &Model, quirks: &Quirks) -> Value {
         let tools: Vec<Value> = prompt.tools.iter().map(|spec| tool(spec, quirks)).collect();
         body.insert("tools".into(), tools.into());
     }
-    think(model, &mut body);
+    if let Some(effort) = effort::asked(prompt, model, quirks) {
+        think(model.thinking, effort, &mut body);
+    }
     if let Some(schema) = &prompt.answer {
         let format = json!({"type": "json_schema", "name": "answer", "strict": true, "schema": schema});
         body.insert("text".into(), json!({ "format": format }));
@@ -71,12 +73,11 @@ fn overlay(body: &mut Map<String, Value>, key: &str, value: &Value) {
     }
 }
 
-/// Asks for as much thinking as the user set. This API has one way to say it, a word; servers that
+/// Asks for so much thinking. This API has one way to say it, a word; servers that
 /// only switch it on or off have their own field here too.
-fn think(model: &Model, body: &mut Map<String, Value>) {
-    let Some(effort) = &model.effort else { return };
+fn think(mode: Thinking, effort: &str, body: &mut Map<String, Value>) {
     let on = effort::is_on(effort);
-    match model.thinking {
+    match mode {
         Thinking::None => {}
         Thinking::Effort | Thinking::Adaptive | Thinking::Object | Thinking::Budget | Thinking::Switch => {
             let mut reasoning = json!({"effort": effort::word(effort)});

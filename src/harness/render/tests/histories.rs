@@ -84,7 +84,7 @@ fn over(wire: WireKind, mut body: Body) -> Body {
     body
 }
 
-fn check_valid(harness: &str, wire: WireKind, messages: &[Message]) -> Result<(), TestCaseError> {
+pub(super) fn check_valid(harness: &str, wire: WireKind, messages: &[Message]) -> Result<(), TestCaseError> {
     let mut ids = std::collections::HashSet::new();
     let mut waiting: Vec<String> = Vec::new();
     for message in messages {

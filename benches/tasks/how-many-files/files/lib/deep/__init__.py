@@ -1,0 +1,1 @@
+# lib/deep/__init__.py

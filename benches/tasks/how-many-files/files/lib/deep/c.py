@@ -1,0 +1,1 @@
+# lib/deep/c.py

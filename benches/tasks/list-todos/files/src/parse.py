@@ -1,0 +1,3 @@
+def parse(line):
+    # TODO: handle quoted commas
+    return line.split(",")

@@ -1,0 +1,2 @@
+#!/bin/sh
+exec ./server --port 8080 --log log.txt

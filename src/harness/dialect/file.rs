@@ -1,0 +1,367 @@
+//! Files in a reply: a code block under a line that is a path, the form in which small models write
+//! code best.
+//!
+//! Knows texts and places, not tools: which call such a block is, [`super::salvage`] says.
+
+use super::salvage::{begins_like_a_call, only_shows};
+
+/// What the blocks of a reply come to.
+pub(super) enum Found {
+    Files(Vec<File>),
+    /// The block of a file that never ends.
+    CutOff,
+    Nothing,
+}
+
+/// A file's new text, and where it stands with its path and its fences.
+#[derive(Debug, PartialEq)]
+pub(super) struct File {
+    pub path: String,
+    pub text: String,
+    pub span: (usize, usize),
+}
+
+struct Line<'a> {
+    from: usize,
+    to: usize,
+    /// Without its end.
+    text: &'a str,
+}
+
+struct Fence<'a> {
+    mark: char,
+    indent: usize,
+    depth: usize,
+    label: &'a str,
+}
+
+/// Where the path of a block was found: the line above it (its place), or in the block itself.
+struct Head {
+    path: String,
+    line: Option<usize>,
+    /// Lines of the block that are no part of the file.
+    skip: usize,
+}
+
+/// The files that the text means to write. `knows` tells a path that the session has spoken of. A call
+/// in another form ahead of them is what has to run first: what follows a call is made up.
+pub(super) fn files(body: &str, knows: &dyn Fn(&str) -> bool) -> Found {
+    let lines = lines(body);
+    let mut found: Vec<File> = Vec::new();
+    // Where the talk before the next block begins, as a place among the lines.
+    let (mut at, mut talk) = (0, 0);
+    while at < lines.len() {
+        if is_call(lines[at].text) {
+            break;
+        }
+        let Some(fence) = fence(lines[at].text) else {
+            at += 1;
+            continue;
+        };
+        let head = head(&lines[talk..=at], lines.get(at + 1).map_or("", |line| line.text), knows);
+        let head = head.map(|head| Head { line: head.line.map(|line| talk + line), ..head });
+        let head = head.filter(|head| suits(fence.label, &head.path));
+        let inside = lines.get(at + 1).map_or(body.len(), |line| line.from);
+        if head.is_none() && begins_like_a_call(&body[inside..]) {
+            break;
+        }
+        let is_prose = head.as_ref().is_some_and(|head| is_markdown(&head.path));
+        let Some(end) = end(&lines, at, is_prose) else {
+            return if head.is_some() { Found::CutOff } else { files_or_nothing(found) };
+        };
+        if let Some(head) = head {
+            let from = lines[head.line.unwrap_or(at)].from;
+            let text = content(&lines[(at + 1 + head.skip).min(end)..end], fence.indent);
+            if !text.trim().is_empty() && !only_shows(&body[lines[talk].from..from]) {
+                found.push(File { path: head.path, text, span: (from, lines[end].to) });
+            }
+        }
+        at = end + 1;
+        talk = at;
+    }
+    // What a call follows was told before the call's result was there.
+    if at < lines.len()
+        && let Some(last) = found.last_mut()
+    {
+        last.span.1 = body.len();
+    }
+    files_or_nothing(found)
+}
+
+fn files_or_nothing(found: Vec<File>) -> Found {
+    if found.is_empty() { Found::Nothing } else { Found::Files(found) }
+}
+
+/// A file as a block, the one form in which it goes back to a model.
+pub(crate) fn say(path: &str, text: &str) -> String {
+    let longest = text.lines().map(|line| ticks(line.trim_start())).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+    format!("{path}\n{fence}{}\n{text}{end}{fence}", label(path))
+}
+
+/// The word that a block of this file has at its fence, where that is not the extension itself.
+fn label(path: &str) -> &str {
+    match extension(path) {
+        "py" => "python",
+        "js" | "mjs" | "cjs" => "javascript",
+        "ts" => "typescript",
+        "rs" => "rust",
+        "sh" => "bash",
+        "md" => "markdown",
+        "yml" => "yaml",
+        "rb" => "ruby",
+        "txt" => "",
+        other => other,
+    }
+}
+
+fn ticks(line: &str) -> usize {
+    line.bytes().take_while(|b| *b == b'`').count()
+}
+
+fn lines(body: &str) -> Vec<Line<'_>> {
+    let mut at = 0;
+    let line = |text: &'_ str| {
+        let from = at;
+        at += text.len();
+        (from, at)
+    };
+    let places: Vec<(usize, usize)> = body.split_inclusive('\n').map(line).collect();
+    places
+        .into_iter()
+        .map(|(from, to)| Line { from, to, text: body[from..to].trim_end_matches(['\n', '\r']) })
+        .collect()
+}
+
+fn fence(line: &str) -> Option<Fence<'_>> {
+    let bare = line.trim_start();
+    let mark = bare.chars().next().filter(|mark| ['`', '~'].contains(mark))?;
+    let depth = bare.chars().take_while(|c| *c == mark).count();
+    let label = bare[depth..].trim();
+    let indent = line.chars().count() - bare.chars().count();
+    (depth >= 3 && !label.contains('`')).then_some(Fence { mark, indent, depth, label })
+}
+
+/// A call in another form than a block of a file.
+fn is_call(line: &str) -> bool {
+    let line = line.trim_start();
+    begins_like_a_call(line) || ["<tool_call", "<function="].iter().any(|tag| line.starts_with(tag))
+}
+
+/// The line that closes the block. A fence with a label opens a block within; in Markdown, where one
+/// without may do so too, the last one that makes the fences even closes.
+fn end(lines: &[Line<'_>], at: usize, markdown: bool) -> Option<usize> {
+    let opens = fence(lines[at].text)?;
+    let fences = || {
+        let inner = lines.iter().enumerate().skip(at + 1);
+        let inner = inner.filter_map(|(place, line)| Some((place, fence(line.text)?)));
+        inner.filter(|(_, inner)| inner.mark == opens.mark && inner.depth >= opens.depth)
+    };
+    let until =
+        fences().find(|(place, _)| starts_file(lines, *place)).map_or(lines.len(), |(place, _)| place);
+    let near = || fences().filter(|(place, _)| *place < until);
+    if markdown {
+        let bare = near().filter(|(_, inner)| inner.label.is_empty());
+        let labelled = near().count() - bare.clone().count();
+        if bare.clone().count() > labelled && (bare.clone().count() - labelled) % 2 == 1 {
+            return bare.map(|(place, _)| place).last();
+        }
+    }
+    let mut within = 0;
+    for (place, inner) in fences() {
+        if !inner.label.is_empty() {
+            within += 1;
+        } else if within == 0 {
+            return Some(place);
+        } else {
+            within -= 1;
+        }
+    }
+    None
+}
+
+/// Whether the fence on this line has a path right above it.
+fn starts_file(lines: &[Line<'_>], at: usize) -> bool {
+    at > 0 && alone(lines[at - 1].text).is_some_and(|path| is_path(&path))
+}
+
+fn content(lines: &[Line<'_>], indent: usize) -> String {
+    let mut text = String::new();
+    for line in lines {
+        let blank = line.text.chars().take(indent).take_while(|c| c.is_whitespace()).count();
+        text.extend(line.text.chars().skip(blank));
+        text.push('\n');
+    }
+    text
+}
+
+/// The path of a block: `above` are the lines of talk before it and its fence.
+fn head(above: &[Line<'_>], first: &str, knows: &dyn Fn(&str) -> bool) -> Option<Head> {
+    let (opens, talk) = above.split_last()?;
+    let near = talk.iter().enumerate().rev().take(2).find(|(_, line)| !line.text.trim().is_empty());
+    let is_known = |path: &String| is_path(path) || knows(path);
+    if let Some((place, line)) = near {
+        let path = alone(line.text).filter(is_known).or_else(|| announced(line.text).filter(|p| knows(p)));
+        if let Some(path) = path {
+            return Some(Head { path, line: Some(place), skip: 0 });
+        }
+    }
+    let label = fence(opens.text)?.label;
+    if let Some(path) = in_label(label).filter(|path| is_path(path)) {
+        return Some(Head { path, line: None, skip: 0 });
+    }
+    in_comment(first).filter(|path| is_path(path)).map(|path| Head { path, line: None, skip: 1 })
+}
+
+/// A line that is a path, with the marks and the word that models put around one.
+fn alone(line: &str) -> Option<String> {
+    let plain = line.replace(['*', '`'], "");
+    let plain = plain.trim().trim_start_matches(['#', '>']).trim();
+    let plain = plain.strip_prefix("- ").or_else(|| plain.strip_prefix("+ ")).unwrap_or(plain).trim();
+    let plain = plain.strip_suffix(':').unwrap_or(plain).trim();
+    let plain = match plain.split_once(' ') {
+        Some((_, rest)) if rest.starts_with('(') => plain.split(" (").next().unwrap_or(plain),
+        _ => plain,
+    };
+    let named = plain.split_once(':').filter(|(word, _)| {
+        let word = word.to_ascii_lowercase();
+        ["file", "path", "filename", "file name", "file path", "filepath"].contains(&word.as_str())
+    });
+    let path = named.map_or(plain, |(_, path)| path).trim().trim_matches(['"', '\'']);
+    (!path.is_empty() && !path.contains(char::is_whitespace)).then(|| tidy(path))
+}
+
+/// "Here is the new cart.py:". A sentence that may as well speak of what the file prints is none.
+fn announced(line: &str) -> Option<String> {
+    let line = line.trim();
+    let talk = line.to_ascii_lowercase();
+    let words: Vec<&str> = talk.split(|c: char| !c.is_alphanumeric()).collect();
+    let says = |list: &[&str]| list.iter().any(|word| words.contains(word));
+    let new = says(&[
+        "new",
+        "updated",
+        "modified",
+        "corrected",
+        "fixed",
+        "complete",
+        "full",
+        "rewritten",
+        "changed",
+        "revised",
+        "create",
+        "write",
+        "update",
+        "here",
+    ]);
+    let old = says(&[
+        "output", "prints", "run", "running", "result", "error", "original", "current", "old", "existing",
+        "before", "was",
+    ]);
+    if !line.ends_with(':') || !new || old {
+        return None;
+    }
+    let paths =
+        line.split_whitespace().map(|word| word.trim_matches(['`', '*', '"', '\'', ',', ':', '(', ')']));
+    let mut paths = paths.filter(|word| is_path(word));
+    let path = paths.next()?;
+    paths.all(|other| other == path).then(|| tidy(path))
+}
+
+/// `python cart.py`, `python:cart.py`, `title="cart.py"`, `cart.py`.
+fn in_label(label: &str) -> Option<String> {
+    let bare = |word: &str| word.trim_matches(['"', '\'', '{', '}']).to_owned();
+    let words = label.split([' ', ':', '=']).map(bare).filter(|word| is_path(word));
+    words.last().map(|path| tidy(&path))
+}
+
+/// A first line that is a comment with the path and nothing else.
+fn in_comment(line: &str) -> Option<String> {
+    let line = line.trim();
+    let inside = ["//", "#", "--", ";", "/*", "<!--"].iter().find_map(|mark| line.strip_prefix(mark))?;
+    let inside = inside.trim_end_matches("-->").trim_end_matches("*/").trim();
+    let path = inside.strip_prefix("File:").or_else(|| inside.strip_prefix("file:")).unwrap_or(inside).trim();
+    (!path.contains(char::is_whitespace)).then(|| tidy(path))
+}
+
+fn tidy(path: &str) -> String {
+    path.strip_prefix("./").unwrap_or(path).to_owned()
+}
+
+/// Names of programs that look like files.
+const PROGRAMS: [&str; 12] = [
+    "node.js",
+    "vue.js",
+    "next.js",
+    "nuxt.js",
+    "react.js",
+    "express.js",
+    "three.js",
+    "chart.js",
+    "d3.js",
+    "p5.js",
+    "asp.net",
+    "vb.net",
+];
+
+/// Files that have no extension.
+const BARE: [&str; 16] = [
+    "makefile",
+    "dockerfile",
+    "containerfile",
+    "license",
+    "readme",
+    "jenkinsfile",
+    "procfile",
+    "gemfile",
+    "rakefile",
+    "vagrantfile",
+    "changelog",
+    "authors",
+    "version",
+    "notice",
+    "justfile",
+    "codeowners",
+];
+
+fn is_path(text: &str) -> bool {
+    let odd = |c: char| c.is_whitespace() || c.is_control() || "<>|\"'*?`{}$=;,&!^\\:%".contains(c);
+    let name = text.rsplit('/').next().unwrap_or_default();
+    let lower = name.to_ascii_lowercase();
+    if text.len() > 200 || text.starts_with('-') || text.contains(odd) || PROGRAMS.contains(&lower.as_str()) {
+        return false;
+    }
+    let ext = extension(name);
+    let sound = (1..=10).contains(&ext.len())
+        && ext.chars().all(|c| c.is_ascii_alphanumeric() || "_-+".contains(c))
+        && ext.chars().any(|c| c.is_ascii_alphabetic());
+    sound && !name.starts_with("..") || BARE.contains(&lower.as_str())
+}
+
+/// What follows the last dot of the name; empty where there is none.
+fn extension(path: &str) -> &str {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    name.rsplit_once('.').map_or("", |(_, ext)| ext)
+}
+
+fn is_markdown(path: &str) -> bool {
+    ["md", "markdown", "mdx"].contains(&extension(path).to_ascii_lowercase().as_str())
+}
+
+/// Whether a block with this word at its fence can be that file: commands, differences and what a
+/// program printed also stand in blocks, under lines that name a file.
+fn suits(label: &str, path: &str) -> bool {
+    let word = label.split_whitespace().next().unwrap_or_default().to_ascii_lowercase();
+    let ext = extension(path).to_ascii_lowercase();
+    match word.as_str() {
+        "bash" | "sh" | "shell" | "zsh" | "console" | "terminal" | "powershell" | "cmd" | "bat" => {
+            ["sh", "bash", "zsh", "ps1", "bat", "cmd", ""].contains(&ext.as_str())
+        }
+        "diff" | "patch" => ["diff", "patch"].contains(&ext.as_str()),
+        "output" | "stdout" | "traceback" => false,
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,92 @@
+//! What changes in a request when the replies before it could not be used.
+//!
+//! A small model repeats a malformed reply word for word, whatever it is told of it: other
+//! conditions help where other words do not. Once a reply can be used, all is as before.
+
+use serde_json::{Value, json};
+
+use crate::harness::View;
+use crate::harness::kit::{Kit, bare_schema};
+use crate::harness::manifest::Again;
+use crate::model::{Action, Body, Item, NoteKind, Part, Reply};
+
+/// Most characters of a text in a call that a server holds to a schema. llama.cpp unrolls such a
+/// bound into its grammar and refuses 2000 of them (`MAX_REPETITION_THRESHOLD`).
+const LONGEST: u64 = 1_500;
+
+/// The entry for the next request. What asks for a schema is passed over where it is not known that
+/// the server holds a reply to one.
+pub(in crate::harness) fn entry<'k>(kit: &'k Kit, view: &View<'_>) -> Option<&'k Again> {
+    let times = unusable(view.items);
+    let holds = view.model.probed.as_ref().is_some_and(|probed| probed.schema) && !kit.tools.is_empty();
+    let mut usable = kit.manifest.again.iter().filter(|entry| holds || !entry.schema);
+    let nth = usable.clone().nth(times.checked_sub(1)?);
+    nth.or_else(|| usable.next_back())
+}
+
+/// Whether the next reply is held to a schema of the calls.
+pub(in crate::harness) fn holds(kit: &Kit, view: &View<'_>) -> bool {
+    entry(kit, view).is_some_and(|entry| entry.schema)
+}
+
+/// How many replies at the end of this turn, in a row, came to nothing: they were corrected, or none
+/// of their calls could be understood.
+fn unusable(items: &[Item]) -> usize {
+    let mut count = 0;
+    let mut corrected = false;
+    for item in items.iter().rev() {
+        match &item.body {
+            Body::User(_) => break,
+            Body::Note(note) => corrected |= note.kind == NoteKind::Correction,
+            Body::Assistant(reply) if std::mem::take(&mut corrected) || calls_nothing(reply) => count += 1,
+            // It was cut while it thought, and asked for again.
+            Body::Assistant(reply) if reply.parts.iter().all(is_thinking) => {}
+            Body::Assistant(_) => break,
+            Body::Result(_) | Body::Scene(_) | Body::Summary(_) | Body::Mark(_) => {}
+        }
+    }
+    count
+}
+
+fn is_thinking(part: &Part) -> bool {
+    matches!(part, Part::Thinking { .. })
+}
+
+fn calls_nothing(reply: &Reply) -> bool {
+    let mut calls = reply.parts.iter().filter_map(|part| match part {
+        Part::Call(call) => Some(&call.action),
+        Part::Text { .. } | Part::Thinking { .. } | Part::Image(_) => None,
+    });
+    let unknown = |action: &Action| matches!(action, Action::Unknown { .. });
+    calls.next().is_some_and(unknown) && calls.all(unknown)
+}
+
+/// The calls of all tools as one schema: what tells them apart comes first, nothing may be added, and
+/// no text runs on for ever.
+pub(super) fn schema(kit: &Kit) -> Value {
+    let branch = |(name, tool): (&str, &crate::harness::tool::Tool)| {
+        let arguments = closed(bare_schema(tool.schema()));
+        json!({
+            "type": "object",
+            "properties": { "name": { "const": name }, "arguments": arguments },
+            "required": ["name", "arguments"],
+            "additionalProperties": false,
+        })
+    };
+    json!({ "oneOf": kit.tools.iter().map(branch).collect::<Vec<_>>() })
+}
+
+fn closed(mut schema: Value) -> Value {
+    let Some(fields) = schema.as_object_mut() else { return schema };
+    let kind = fields.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
+    if kind == "object" {
+        fields.insert("additionalProperties".to_owned(), json!(false));
+    }
+    if kind == "string" && !fields.contains_key("enum") {
+        fields.insert("maxLength".to_owned(), json!(LONGEST));
+    }
+    for value in fields.values_mut() {
+        *value = closed(value.take());
+    }
+    schema
+}

@@ -1,0 +1,230 @@
+//! A text for a file that may be the whole file or only some of what it defines: which of the two, the
+//! text itself tells. What it does not speak of is not lost.
+//!
+//! Where the harness does not ask for that, and where there is no file or none with lines, the text is
+//! the whole. `data`: `path`, `how` (`whole`, `parts`), `names` (what was replaced or is new), `created`,
+//! `lines`, `bytes`, and for a change of a file `from` and `snippet`, its rows around the change. A text
+//! that is neither: `error` is `lost_names`, `unknown_names`, `elided` or `unparsable`, with `missing`,
+//! `unknown` and `known` names.
+
+use serde_json::{Value, json};
+
+use super::change::{self, Change, Loaded};
+use super::guard::{Basis, Plan};
+use super::rows;
+use super::seen::Intent;
+use super::text::{self, Text};
+use super::{ToolCx, Toolbox, edit, failed, path, words, write};
+use crate::code::{self, Adapted, Misfit, Why};
+use crate::model::Outcome;
+
+/// Names listed in a text.
+const NAMES: usize = 12;
+/// Beginnings of words for what makes a name go.
+const GOING: [&str; 8] = ["remov", "delet", "drop", "renam", "move", "moving", "inlin", "merg"];
+
+pub(super) fn run(toolbox: &Toolbox, cx: &ToolCx<'_>, raw: &str, new: &str) -> Outcome {
+    rewrite(toolbox, cx, raw, new).unwrap_or_else(|refusal| refusal)
+}
+
+fn rewrite(toolbox: &Toolbox, cx: &ToolCx<'_>, raw: &str, new: &str) -> Result<Outcome, Outcome> {
+    let old = write::target(cx, raw)?;
+    let form = old.as_ref().and_then(|old| Text::decode(&old.raw)).filter(|form| !form.bytes.is_empty());
+    let (Some(old), Some(form), true) = (&old, form, cx.guards.keep_names) else {
+        return write::put(toolbox, cx, raw, (old.as_ref(), new));
+    };
+    toolbox.allow_rewrite(cx, old)?;
+    let before = text::normal(&String::from_utf8_lossy(&form.bytes));
+    match fit(cx, raw, (&before, &text::normal(new)))? {
+        Adapted::Whole(text) => whole(toolbox, cx, raw, (old, &before, text)),
+        Adapted::Parts { text, names } => parts(toolbox, cx, raw, (old, &form), (&before, &text, &names)),
+    }
+}
+
+/// What the answer is. A name may be gone where the person asked for that.
+fn fit(cx: &ToolCx<'_>, raw: &str, (before, answer): (&str, &str)) -> Result<Adapted, Outcome> {
+    let kept = code::names(raw, answer);
+    let gone: Vec<String> =
+        code::names(raw, before).into_iter().filter(|name| !kept.contains(name)).collect();
+    let wanted = !kept.is_empty() && !gone.is_empty() && asks_away(cx.asked, &gone);
+    let whole = || Adapted::Whole(answer.to_owned());
+    match code::adapt(raw, before, answer) {
+        Ok(Adapted::Parts { .. }) if wanted => Ok(whole()),
+        Err(Misfit { why: Why::Names, .. }) if wanted => Ok(whole()),
+        Ok(adapted) => Ok(adapted),
+        Err(_) if !answer.trim().is_empty() && before.contains(answer.trim()) => Err(same(raw)),
+        Err(misfit) => Err(explain(raw, &misfit)),
+    }
+}
+
+fn whole(
+    toolbox: &Toolbox,
+    cx: &ToolCx<'_>,
+    raw: &str,
+    (old, before, mut text): (&Loaded, &str, String),
+) -> Result<Outcome, Outcome> {
+    if before.ends_with('\n') && !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    if text == before {
+        return Err(same(raw));
+    }
+    let mut outcome = write::put(toolbox, cx, raw, (Some(old), &text))?;
+    let snippet = changed(before, &text);
+    if let Value::Object(data) = &mut outcome.data {
+        data.insert("how".into(), "whole".into());
+        data.insert("names".into(), json!([]));
+        data.insert("from".into(), snippet.from.into());
+        data.insert("snippet".into(), snippet.text.into());
+    }
+    Ok(outcome)
+}
+
+fn parts(
+    toolbox: &Toolbox,
+    cx: &ToolCx<'_>,
+    raw: &str,
+    (old, form): (&Loaded, &Text),
+    (before, text, names): (&str, &str, &[String]),
+) -> Result<Outcome, Outcome> {
+    if text == before {
+        return Err(same(raw));
+    }
+    let after = change::encode(raw, form, &graft(&form.bytes, before, text))?;
+    let parsed = toolbox.clear(cx, &Plan { raw, old: Some(old), after: &after, basis: Basis::Difference })?;
+    let (earlier, intent) = (Some(old.raw.as_slice()), Intent::Change);
+    let change = Change { before: earlier, after: &after, intent };
+    let stored =
+        toolbox.store(cx, &old.path, (&change, &parsed)).map_err(|error| path::fault(cx, raw, error))?;
+    let snippet = changed(before, text);
+    let said =
+        format!("put {} into {}, the rest stays; {}", quoted(names), path::show_str(raw), snippet.said());
+    let outcome = Outcome {
+        seen: vec![toolbox.shows(cx, stored, &snippet.extent)],
+        data: json!({
+            "path": raw, "how": "parts", "names": names, "created": false, "bytes": after.len(),
+            "lines": text::count_lines(text.as_bytes()), "from": snippet.from, "snippet": snippet.text,
+        }),
+        ..Outcome::ok(said)
+    };
+    Ok(parsed.tell(raw, outcome))
+}
+
+/// The file's bytes with the lines that are new; all others are its own, to the last byte.
+fn graft(bytes: &[u8], before: &str, after: &str) -> Vec<u8> {
+    let own = text::lines(bytes);
+    let old: Vec<&str> = before.split_inclusive('\n').collect();
+    let new: Vec<&str> = after.split_inclusive('\n').collect();
+    let mut out = Vec::with_capacity(after.len());
+    let mut at = 0;
+    for hunk in rows::hunks(&old, &new) {
+        out.extend(own[at..hunk.old.start].concat());
+        let near = [hunk.old.start, hunk.old.start.saturating_sub(1), 0];
+        let ends = near.iter().filter_map(|line| own.get(*line)).map(|line| text::end_of(line));
+        let end = ends.into_iter().find(|end| !end.is_empty()).unwrap_or("\n");
+        for line in &new[hunk.new.clone()] {
+            match line.strip_suffix('\n') {
+                Some(body) => out.extend([body, end].concat().bytes()),
+                None => out.extend(line.bytes()),
+            }
+        }
+        at = hunk.old.end;
+    }
+    out.extend(own[at..].concat());
+    out
+}
+
+/// The new text's lines from the first to the last difference.
+fn changed(before: &str, after: &str) -> edit::Snippet {
+    let old: Vec<&str> = before.split_inclusive('\n').collect();
+    let new: Vec<&str> = after.split_inclusive('\n').collect();
+    let hunks = rows::hunks(&old, &new);
+    let from = hunks.first().map_or(0, |hunk| hunk.new.start);
+    let to = hunks.last().map_or(0, |hunk| hunk.new.end);
+    edit::snippet(after.as_bytes(), from as u64 + 1, to.saturating_sub(from).max(1) as u64)
+}
+
+fn same(raw: &str) -> Outcome {
+    failed("same", format!("{} holds exactly this already; nothing is left to change", path::show_str(raw)))
+}
+
+/// What was refused, the fact behind it, what the file has, the next call.
+fn explain(raw: &str, misfit: &Misfit) -> Outcome {
+    const WHOLE: &str = "Send the whole file, or only those of its definitions that change, each whole";
+    let (error, why, next) = match misfit {
+        Misfit { why: Why::Elided(line), .. } => {
+            let why = format!("`{}` stands for code that was left out", line.trim());
+            ("elided", why, "Send every line of it, or only the definitions that change, each whole")
+        }
+        Misfit { why: Why::Broken(wrong), .. } => {
+            let why = format!("the text does not parse, line {}: {}", wrong.line, wrong.what);
+            ("unparsable", why, "Send it again as code alone, with that put right")
+        }
+        Misfit { unknown, .. } if !unknown.is_empty() => {
+            ("unknown_names", format!("it has no one place for {}", quoted(unknown)), WHOLE)
+        }
+        Misfit { missing, known, .. } if missing == known => {
+            ("lost_names", "the text defines nothing of what the file defines".to_owned(), WHOLE)
+        }
+        Misfit { missing, .. } => ("lost_names", format!("the text lacks {}", quoted(missing)), WHOLE),
+    };
+    let (shown, has) = (path::show_str(raw), quoted(&misfit.known));
+    let text = format!("{shown} was left as it is: {why}. It defines {has}. {next}");
+    let data = json!({
+        "error": error, "path": raw,
+        "missing": misfit.missing, "unknown": misfit.unknown, "known": misfit.known,
+    });
+    Outcome { data, ..failed(error, text) }
+}
+
+fn quoted(names: &[String]) -> String {
+    let mut list: Vec<String> = names.iter().take(NAMES).map(|name| format!("`{name}`")).collect();
+    match names.len() {
+        0 => return "nothing by name".to_owned(),
+        count if count > NAMES => list.push(format!("{} more", words::count(count - NAMES, "name"))),
+        _ => {}
+    }
+    list.join(", ")
+}
+
+/// Whether the person asked for these names to go: each is named, and there is a word for going.
+fn asks_away(asked: &str, names: &[String]) -> bool {
+    let part = |c: char| c.is_alphanumeric() || c == '_';
+    let words: Vec<&str> = asked.split(|c| !part(c)).collect();
+    let goes = |word: &&str| GOING.iter().any(|going| word.to_ascii_lowercase().starts_with(going));
+    words.iter().any(goes) && names.iter().all(|name| words.contains(&name.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_go_where_the_person_asks_for_it() {
+        let table = [
+            ("Remove the unused `mean()` from stats.py", "mean", true),
+            ("rename total to total_all", "total", true),
+            ("rename total_all to x", "total", false),
+            ("add a function mode next to mean", "mean", false),
+            ("Delete what is unused", "mean", false),
+            ("", "mean", false),
+        ];
+        for (asked, name, want) in table {
+            assert_eq!(asks_away(asked, &[name.to_owned()]), want, "{asked}");
+        }
+    }
+
+    #[test]
+    fn lines_that_stay_keep_their_bytes() {
+        let table: [(&[u8], &str, &[u8]); 4] = [
+            (b"a\r\nb\nc\r\n", "a\nB\nc\n", b"a\r\nB\nc\r\n"),
+            (b"a\r\nb\r\nc", "a\nb\nX\nc", b"a\r\nb\r\nX\r\nc"),
+            (b"\xFF\na\nb\n", "\u{fffd}\na\nX\nY\n", b"\xFF\na\nX\nY\n"),
+            (b"a\nb", "a\nc", b"a\nc"),
+        ];
+        for (own, after, want) in table {
+            let before = text::normal(&String::from_utf8_lossy(own));
+            assert_eq!(graft(own, &before, after), want, "{after:?}");
+        }
+    }
+}
