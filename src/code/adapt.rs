@@ -15,6 +15,7 @@ use super::language::{Language, language};
 use super::lost::{self, Depth, Level};
 use super::merge::{Merge, Source, Unfit};
 use super::outline::{Kind, Piece, outline};
+use super::parse::LARGEST;
 
 /// What an answer that was meant for a file turned out to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -121,6 +122,7 @@ fn fit_text(old: &str, answer: &str) -> Result<Adapted, Misfit> {
 fn fit_data(language: Language, old: &str, answer: &str) -> Result<Adapted, Misfit> {
     let adapted = fit_text(old, answer)?;
     if let Some(broken) = data::findings(language, answer)
+        && old.len() <= LARGEST
         && data::findings(language, old).is_none()
     {
         return Err(Why::Broken(broken).into());

@@ -20,6 +20,7 @@ mod outline;
 mod parse;
 mod place;
 mod python;
+mod script;
 
 pub use adapt::{Adapted, Misfit, Why, adapt, names};
 pub use findings::{Finding, findings, new_findings};

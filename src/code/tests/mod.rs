@@ -2,7 +2,11 @@
 
 use super::*;
 
+mod language;
+mod others;
+mod props;
 mod python;
+mod sound;
 
 /// What became of an answer, in a few words: `whole`, `parts: names`, or why it was refused.
 fn said(path: &str, old: &str, answer: &str) -> String {
