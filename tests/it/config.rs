@@ -483,6 +483,11 @@ fn an_edit_changes_one_key_and_nothing_else() {
     apply(&path, &[set(&["model_providers", "acme", "base_url"], "http://a")]).unwrap();
     insta::assert_snapshot!(fs::read_to_string(&path).unwrap());
 
+    keep_harness(&path, "ollama/qwen3:8b", "local").unwrap();
+    keep_harness(&path, "ollama/qwen3:8b", "pi").unwrap();
+    let text = fs::read_to_string(&path).unwrap();
+    assert!(text.ends_with("\n[models.\"ollama/qwen3:8b\"]\nharness = \"pi\"\n") && text.contains("# kept"), "{text}");
+
     let broken = Kit::new().user("model = \n");
     let path = broken.dirs().config_file().unwrap();
     let error = apply(&path, &[set(&["model"], "new")]).unwrap_err();

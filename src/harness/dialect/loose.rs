@@ -14,7 +14,8 @@ pub fn form(text: &str, tool: &str) -> Option<&'static str> {
         Some(Raw::Calls(calls, _)) => calls.iter().any(|(name, _)| name.eq_ignore_ascii_case(tool)),
         Some(Raw::CutOff | Raw::Unreadable) | None => false,
     };
-    let forms: [(&'static str, fn(&str) -> Option<Raw>); 4] = [
+    type Read = fn(&str) -> Option<Raw>;
+    let forms: [(&'static str, Read); 4] = [
         ("json", salvage::json_form),
         ("hermes", salvage::hermes),
         ("xml", salvage::xml),
