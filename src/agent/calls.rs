@@ -9,7 +9,7 @@ use serde_json::json;
 use super::guard::{self, Advice};
 use super::{Agent, End, Event};
 use crate::harness::{Rules, Saying, Submitted};
-use crate::model::{Action, Body, CallId, NoteKind, Outcome, Part, Reply, ToolCall, ToolResult};
+use crate::model::{Action, Body, CallId, Limits, NoteKind, Outcome, Part, Reply, ToolCall, ToolResult};
 use crate::sandbox::{Mode, Tier};
 use crate::store::unanswered;
 use crate::tools::ToolCx;
@@ -70,12 +70,22 @@ impl Agent {
             let text = self.harness.say(&Saying::RepeatRefused { first: &self.first_line(call) });
             return Outcome { data: json!({ guard::REFUSED: true }), ..Outcome::refused(text) };
         }
+        self.run_within(call, rules, (self.harness.limits(call, &self.model), spill)).await
+    }
+
+    /// Runs a call whatever the guard says. What it may show, and where the rest is put.
+    pub(super) async fn run_within(
+        &self,
+        call: &ToolCall,
+        rules: &Rules,
+        (limits, spill): (Limits, &Path),
+    ) -> Outcome {
         let cx = ToolCx {
             cwd: &self.policy.cwd,
             policy: &self.policy,
             sandbox: &*self.sandbox,
             env: &self.env,
-            limits: self.harness.limits(call, &self.model),
+            limits,
             shell_timeout: rules.shell_timeout,
             shell_timeout_most: rules.shell_timeout_most,
             needs_read: self.harness.needs_read(call),

@@ -10,6 +10,7 @@ mod compact;
 mod event;
 mod guard;
 mod instructions;
+mod named;
 mod request;
 pub mod scene;
 mod stop;

@@ -33,6 +33,7 @@ impl Agent {
         self.turn += 1;
         self.guard = super::Guard::default();
         self.out.send(Event::TurnStarted).await;
+        self.show_named(&said.text).await;
         self.push(Body::User(said)).await;
         self.begin_form(schema).await;
         // The prompt has to be on disk before anything is done about it, not before it is asked.

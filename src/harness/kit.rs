@@ -310,6 +310,7 @@ impl Kit {
             check_rounds: check.rounds,
             check_limit: check.limit.saturating_mul(1000),
             compact_at: set(context.tokens),
+            named: set(context.named),
             facts: context.facts > 0 || check.rounds > 0,
             retries: turn.retries,
             parallel: turn.parallel,
@@ -330,6 +331,7 @@ impl Kit {
             | Saying::NotExecuted
             | Saying::Repeat { .. }
             | Saying::RepeatRefused { .. }
+            | Saying::Shown { .. }
             | Saying::RepeatStop { .. }
             | Saying::StepsLeft { .. }
             | Saying::ImageLeftOut

@@ -27,6 +27,11 @@ pub use load::{LOCAL, Library, Listing, LoadError};
 pub use sample::{Sample, model as sample_model, scene as sample_scene, tokens};
 pub use saying::Saying;
 
+/// The paths in what a person wrote, in order.
+pub fn named(text: &str) -> Vec<String> {
+    dialect::file::paths(text)
+}
+
 use async_trait::async_trait;
 
 use crate::model::{BlobId, Guards, Item, Limits, Model, Outcome, Part, Reply, Scene, ToolCall, WireKind};
@@ -146,6 +151,8 @@ pub struct Rules {
     pub check_limit: u64,
     /// Tokens at which the session is summed up, also where the window is larger.
     pub compact_at: Option<u64>,
+    /// Most lines of a file that is shown ahead of a prompt that names it.
+    pub named: Option<u64>,
     /// The scene has to hold facts about the project.
     pub facts: bool,
 }

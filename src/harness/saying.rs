@@ -1,6 +1,7 @@
 //! What the loop says to a model. The words are in `harnesses/common/`, and a harness may have its
 //! own.
 
+use super::dialect::file;
 use super::template::Values;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +17,8 @@ pub enum Saying<'a> {
     /// The same call again, and nothing has changed: it was not run. `first` is the first line of what it
     /// came to.
     RepeatRefused { first: &'a str },
+    /// A file that the prompt names.
+    Shown { path: &'a str, text: &'a str },
     /// The turn ends, because the model repeats itself.
     RepeatStop { times: u32 },
     /// So many more requests may be made in this turn.
@@ -51,6 +54,7 @@ impl Saying<'_> {
             Self::NotExecuted => "not_executed",
             Self::Repeat { .. } => "repeat",
             Self::RepeatRefused { .. } => "repeat_refused",
+            Self::Shown { .. } => "shown",
             Self::RepeatStop { .. } => "repeat_stop",
             Self::StepsLeft { .. } => "steps_left",
             Self::Compact => "compact",
@@ -67,6 +71,7 @@ impl Saying<'_> {
         match self {
             Self::Repeat { times } | Self::RepeatStop { times } => values.with("times", times),
             Self::RepeatRefused { first } => values.with("text", first),
+            Self::Shown { path, text } => values.with("text", file::say(path, text)),
             Self::StepsLeft { left } => values.with("left", left),
             Self::SummaryBack { summary, request } => {
                 values.with("summary", summary).with("request", request)

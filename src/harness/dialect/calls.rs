@@ -112,7 +112,7 @@ fn loose(kit: &Kit, reply: &mut Reply, view: &View<'_>) -> anyhow::Result<Verdic
     if reply.stop == Stop::Refused {
         return Ok(Verdict::Done);
     }
-    match salvage::find(kit, &text, &|path| spoken_of(view, path)) {
+    match salvage::find(kit, &text, view) {
         Salvaged::Calls(found) if reply.stop != Stop::Length => {
             let count = found.len();
             let calls = found.into_iter().map(|(name, args, span)| {
@@ -131,18 +131,4 @@ fn loose(kit: &Kit, reply: &mut Reply, view: &View<'_>) -> anyhow::Result<Verdic
         }
         Salvaged::Nothing => silent(kit, &text, 0, view),
     }
-}
-
-/// Whether the project or the talk of this session has this path.
-fn spoken_of(view: &View<'_>, path: &str) -> bool {
-    let shows = |part: &Part| matches!(part, Part::Text { text } if text.contains(path));
-    view.scene.listing.iter().any(|entry| !entry.dir && entry.path == path)
-        || path.contains('.')
-            && view.items.iter().any(|item| match &item.body {
-                Body::User(said) => said.text.contains(path),
-                Body::Result(result) => result.shown.iter().any(shows),
-                Body::Assistant(_) | Body::Note(_) | Body::Scene(_) | Body::Summary(_) | Body::Mark(_) => {
-                    false
-                }
-            })
 }

@@ -43,9 +43,19 @@ struct Head {
     skip: usize,
 }
 
-/// The files that the text means to write. `knows` tells a path that the session has spoken of. A call
-/// in another form ahead of them is what has to run first: what follows a call is made up.
-pub(super) fn files(body: &str, knows: &dyn Fn(&str) -> bool) -> Found {
+/// What the reading of a reply may know of its session.
+pub(super) struct Known<'a> {
+    /// Whether the project or the talk has this path.
+    pub path: &'a dyn Fn(&str) -> bool,
+    /// Paths of which the person's words speak: a block that names none is the only one of its kind.
+    pub asked: Vec<String>,
+    /// Blocks of commands are calls too.
+    pub commands: bool,
+}
+
+/// The files that the text means to write. A call in another form ahead of them is what has to run
+/// first: what follows a call is made up.
+pub(super) fn files(body: &str, known: &Known<'_>) -> Found {
     let lines = lines(body);
     let mut found: Vec<File> = Vec::new();
     // Where the talk before the next block begins, as a place among the lines.
@@ -58,11 +68,12 @@ pub(super) fn files(body: &str, knows: &dyn Fn(&str) -> bool) -> Found {
             at += 1;
             continue;
         };
-        let head = head(&lines[talk..=at], lines.get(at + 1).map_or("", |line| line.text), knows);
+        let head = head(&lines[talk..=at], lines.get(at + 1).map_or("", |line| line.text), known);
         let head = head.map(|head| Head { line: head.line.map(|line| talk + line), ..head });
         let head = head.filter(|head| suits(fence.label, &head.path));
         let inside = lines.get(at + 1).map_or(body.len(), |line| line.from);
-        if head.is_none() && begins_like_a_call(&body[inside..]) {
+        let commands = known.commands && is_shell(fence.label);
+        if head.is_none() && (commands || begins_like_a_call(&body[inside..])) {
             break;
         }
         let is_prose = head.as_ref().is_some_and(|head| is_markdown(&head.path));
@@ -144,7 +155,7 @@ fn fence(line: &str) -> Option<Fence<'_>> {
 }
 
 /// A call in another form than a block of a file.
-fn is_call(line: &str) -> bool {
+pub(super) fn is_call(line: &str) -> bool {
     let line = line.trim_start();
     begins_like_a_call(line) || ["<tool_call", "<function="].iter().any(|tag| line.starts_with(tag))
 }
@@ -197,7 +208,8 @@ fn content(lines: &[Line<'_>], indent: usize) -> String {
 }
 
 /// The path of a block: `above` are the lines of talk before it and its fence.
-fn head(above: &[Line<'_>], first: &str, knows: &dyn Fn(&str) -> bool) -> Option<Head> {
+fn head(above: &[Line<'_>], first: &str, known: &Known<'_>) -> Option<Head> {
+    let knows = known.path;
     let (opens, talk) = above.split_last()?;
     let near = talk.iter().enumerate().rev().take(2).find(|(_, line)| !line.text.trim().is_empty());
     let is_known = |path: &String| is_path(path) || knows(path);
@@ -211,7 +223,33 @@ fn head(above: &[Line<'_>], first: &str, knows: &dyn Fn(&str) -> bool) -> Option
     if let Some(path) = in_label(label).filter(|path| is_path(path)) {
         return Some(Head { path, line: None, skip: 0 });
     }
-    in_comment(first).filter(|path| is_path(path)).map(|path| Head { path, line: None, skip: 1 })
+    if let Some(path) = in_comment(first).filter(|path| is_path(path)) {
+        return Some(Head { path, line: None, skip: 1 });
+    }
+    let mut alike = known.asked.iter().filter(|path| !label.is_empty() && is_label_of(label, path));
+    let path = alike.next().filter(|path| knows(path))?.clone();
+    alike.next().is_none().then_some(Head { path, line: None, skip: 0 })
+}
+
+/// Whether files like this one stand in blocks with that word.
+fn is_label_of(word: &str, path: &str) -> bool {
+    let word = word.to_ascii_lowercase();
+    !extension(path).is_empty() && !is_shell(&word) && (word == label(path) || word == extension(path))
+}
+
+/// The paths in what a person wrote, each once.
+pub(crate) fn paths(text: &str) -> Vec<String> {
+    let words = text.split_whitespace().map(|word| {
+        let word = word.trim_matches(['`', '*', '"', '\'', ',', ';', ':', '(', ')', '!', '?', '<', '>']);
+        tidy(word.strip_suffix('.').unwrap_or(word))
+    });
+    let mut found: Vec<String> = Vec::new();
+    for word in words.filter(|word| is_path(word)) {
+        if !found.contains(&word) {
+            found.push(word);
+        }
+    }
+    found
 }
 
 /// A line that is a path, with the marks and the word that models put around one.
@@ -348,15 +386,17 @@ fn is_markdown(path: &str) -> bool {
     ["md", "markdown", "mdx"].contains(&extension(path).to_ascii_lowercase().as_str())
 }
 
+fn is_shell(word: &str) -> bool {
+    ["bash", "sh", "shell", "zsh", "console", "terminal", "powershell", "cmd", "bat"].contains(&word)
+}
+
 /// Whether a block with this word at its fence can be that file: commands, differences and what a
 /// program printed also stand in blocks, under lines that name a file.
 fn suits(label: &str, path: &str) -> bool {
     let word = label.split_whitespace().next().unwrap_or_default().to_ascii_lowercase();
     let ext = extension(path).to_ascii_lowercase();
     match word.as_str() {
-        "bash" | "sh" | "shell" | "zsh" | "console" | "terminal" | "powershell" | "cmd" | "bat" => {
-            ["sh", "bash", "zsh", "ps1", "bat", "cmd", ""].contains(&ext.as_str())
-        }
+        word if is_shell(word) => ["sh", "bash", "zsh", "ps1", "bat", "cmd", ""].contains(&ext.as_str()),
         "diff" | "patch" => ["diff", "patch"].contains(&ext.as_str()),
         "output" | "stdout" | "traceback" => false,
         _ => true,

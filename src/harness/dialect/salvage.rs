@@ -7,10 +7,11 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::harness::View;
 use crate::harness::bind::{self, Fault, mend};
 use crate::harness::kit::Kit;
-use crate::harness::manifest::{Dialect, Salvage};
-use crate::model::Action;
+use crate::harness::manifest::Salvage;
+use crate::model::{Action, Body, Part};
 
 use super::fenced::{self, Block};
 use super::file;
@@ -39,19 +40,21 @@ pub(super) enum Raw {
     Unreadable,
 }
 
-/// `knows` tells a path that the session has spoken of.
-pub(super) fn find(kit: &Kit, text: &str, knows: &dyn Fn(&str) -> bool) -> Salvaged {
+pub(super) fn find(kit: &Kit, text: &str, view: &View<'_>) -> Salvaged {
     let start = super::after_thinking(text);
     let body = &text[start..];
-    for form in &kit.manifest.dialect.salvage {
+    let forms = &kit.manifest.dialect.salvage;
+    let path = |path: &str| spoken_of(view, path);
+    for form in forms {
         let raw = match form {
             Salvage::Json => json_form(body),
             Salvage::Hermes => hermes(body),
             Salvage::Xml => xml(body),
             Salvage::Markers => markers(body),
+            Salvage::Shell if forms.contains(&Salvage::Within) => first_shell(kit, body),
             Salvage::Shell => shell(kit, body),
             Salvage::Within => within(kit, body),
-            Salvage::File => match file::files(body, knows) {
+            Salvage::File => match file::files(body, &known(view, forms, &path)) {
                 file::Found::Files(files) => match written(kit, files, start) {
                     Some(found) => return found,
                     None => None,
@@ -68,6 +71,29 @@ pub(super) fn find(kit: &Kit, text: &str, knows: &dyn Fn(&str) -> bool) -> Salva
         }
     }
     Salvaged::Nothing
+}
+
+fn known<'a>(view: &View<'_>, forms: &[Salvage], path: &'a dyn Fn(&str) -> bool) -> file::Known<'a> {
+    let asked = view.items.iter().rev().find_map(|item| match &item.body {
+        Body::User(said) => Some(file::paths(&said.text)),
+        _ => None,
+    });
+    let commands = forms.contains(&Salvage::Shell) && forms.contains(&Salvage::Within);
+    file::Known { path, asked: asked.unwrap_or_default(), commands }
+}
+
+/// Whether the project or the talk of this session has this path.
+fn spoken_of(view: &View<'_>, path: &str) -> bool {
+    let shows = |part: &Part| matches!(part, Part::Text { text } if text.contains(path));
+    view.scene.listing.iter().any(|entry| !entry.dir && entry.path == path)
+        || path.contains('.')
+            && view.items.iter().any(|item| match &item.body {
+                Body::User(said) => said.text.contains(path),
+                Body::Result(result) => result.shown.iter().any(shows),
+                Body::Assistant(_) | Body::Note(_) | Body::Scene(_) | Body::Summary(_) | Body::Mark(_) => {
+                    false
+                }
+            })
 }
 
 /// Files as calls of the tool that rewrites; `start` is where the text that they were found in begins.
@@ -321,10 +347,31 @@ pub(super) fn markers(body: &str) -> Option<Raw> {
 
 /// One shell block and not a word around it.
 fn shell(kit: &Kit, body: &str) -> Option<Raw> {
-    let blocks = fenced::blocks(body, &shells());
+    let blocks = shell_blocks(body);
     let [Block { text, span }] = &blocks[..] else { return None };
+    let call = command(kit, text)?;
+    (body.trim() == body[span.0..span.1].trim()).then_some(Raw::Calls(vec![call], *span))
+}
+
+/// The first shell block, unless a call stands before it. What follows was made up.
+fn first_shell(kit: &Kit, body: &str) -> Option<Raw> {
+    let blocks = shell_blocks(body);
+    let Block { text, span } = blocks.first()?;
+    let before = &body[..span.0];
+    if is_json_call(text) || only_shows(before) || before.lines().any(file::is_call) {
+        return None;
+    }
+    Some(Raw::Calls(vec![command(kit, text)?], (span.0, body.len())))
+}
+
+pub(super) fn shell_blocks(body: &str) -> Vec<Block> {
+    let labels = ["bash", "sh", "shell"].map(str::to_owned).to_vec();
+    fenced::blocks(body, &crate::harness::manifest::Dialect { labels, ..Default::default() })
+}
+
+fn command(kit: &Kit, text: &str) -> Option<(String, Value)> {
     let action = Action::Shell {
-        command: text.clone(),
+        command: text.to_owned(),
         timeout: None,
         background: false,
         yield_after: None,
@@ -332,12 +379,12 @@ fn shell(kit: &Kit, body: &str) -> Option<Raw> {
         about: None,
     };
     let (name, args) = bind::unbind(kit, &action)?;
-    (body.trim() == body[span.0..span.1].trim()).then(|| Raw::Calls(vec![(name, Value::Object(args))], *span))
+    Some((name, Value::Object(args)))
 }
 
-/// What makes a block one for the shell.
-pub(super) fn shells() -> Dialect {
-    Dialect { labels: ["bash", "sh", "shell"].map(str::to_owned).to_vec(), ..Dialect::default() }
+/// A block that is labelled as a command and holds a call in JSON.
+fn is_json_call(text: &str) -> bool {
+    matches!(json_calls(text), Some(Ok(_)))
 }
 
 /// The first call of an offered tool in the text. What begins like one and is none, or the tags of

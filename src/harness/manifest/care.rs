@@ -85,10 +85,12 @@ pub struct Context {
     pub facts: u32,
     /// Tokens of AGENTS.md that templates see. None: all of it.
     pub instructions: Option<u32>,
+    /// Files of at most so many lines that a prompt names are shown ahead of it.
+    pub named: u64,
 }
 
 impl Default for Context {
     fn default() -> Self {
-        Self { tokens: 0, results: 0, block: 10, facts: 0, instructions: None }
+        Self { tokens: 0, results: 0, block: 10, facts: 0, instructions: None, named: 0 }
     }
 }

@@ -105,11 +105,21 @@ impl<'a> Replay<'a> {
                 Some(file::say(path, text))
             }
             _ if off_wire || self.kit.manifest.dialect.offer == Offer::Prompt => {
-                let args: Value = serde_json::from_str(args).unwrap_or_default();
-                Some(json!({ "name": name, "arguments": args }).to_string())
+                let args: Map<String, Value> = serde_json::from_str(args).unwrap_or_default();
+                let block = || self.block(name, &args).filter(|_| self.is_bare(name));
+                Some(block().unwrap_or_else(|| json!({ "name": name, "arguments": args }).to_string()))
             }
             _ => None,
         }
+    }
+
+    fn is_bare(&self, name: &str) -> bool {
+        self.kit.manifest.dialect.bare.as_deref() == Some(name)
+    }
+
+    fn block(&self, name: &str, args: &Map<String, Value>) -> Option<String> {
+        let (name, tool) = self.kit.tool(name)?;
+        fenced::say(self.kit, name, tool, args)
     }
 
     fn text_as_it_was(&mut self, thread: &mut Thread, reply: &Reply, pairs: &[Pair<'_>]) {
@@ -155,10 +165,7 @@ impl<'a> Replay<'a> {
         let mut pieces = self.thinking(reply, said.len(), Words::Other);
         let mut text = text_with(reply, &[]);
         for Said { name, args, result, .. } in said {
-            let block = self.kit.tool(name).and_then(|(name, tool)| {
-                let args: Map<String, Value> = serde_json::from_str(args).ok()?;
-                fenced::say(self.kit, name, tool, &args)
-            });
+            let block = serde_json::from_str(args).ok().and_then(|args| self.block(name, &args));
             text = [text.trim_end(), block.as_deref().unwrap_or_default()].join("\n\n").trim().to_owned();
             pieces.extend(text_piece(std::mem::take(&mut text)));
             push_reply(thread, std::mem::take(&mut pieces));

@@ -7,7 +7,11 @@ use super::*;
 /// Paths and texts; `cut` where the last block never ends.
 fn read(body: &str) -> Vec<(String, String)> {
     let knows = |path: &str| ["cart.py", "run", "notes.md"].contains(&path);
-    match files(body, &knows) {
+    read_with(body, &Known { path: &knows, asked: Vec::new(), commands: false })
+}
+
+fn read_with(body: &str, known: &Known<'_>) -> Vec<(String, String)> {
+    match files(body, known) {
         Found::Files(files) => files.into_iter().map(|file| (file.path, file.text)).collect(),
         Found::CutOff => vec![("cut".to_owned(), String::new())],
         Found::Nothing => Vec::new(),
@@ -100,7 +104,10 @@ fn a_call_beside_the_files_decides_by_where_it_stands() {
     assert_eq!(read(&format!("```json\n{call}\n```\n{file}")), []);
     assert_eq!(read(&format!("<tool_call>{call}</tool_call>\n{file}")), []);
     let after = format!("{file}\nResult: wrote a.py\n{call}\n{file}");
-    let Found::Files(files) = files(&after, &|_| false) else { panic!() };
+    let Found::Files(files) = files(&after, &Known { path: &|_| false, asked: Vec::new(), commands: false })
+    else {
+        panic!()
+    };
     assert_eq!(files.len(), 1);
     assert_eq!(files[0].span, (0, after.len()), "what was made up goes with the file");
 }
@@ -130,6 +137,27 @@ fn fences_within_a_file_belong_to_it() {
     assert_eq!(read(&format!("a.py\n```python\n{code}```")), one("a.py", code));
 }
 
+#[test]
+fn a_block_without_a_path_is_the_one_file_of_its_kind_that_was_asked_about() {
+    let asked = |text: &str, body: &str| {
+        let path = |path: &str| path != "gone.py";
+        read_with(body, &Known { path: &path, asked: paths(text), commands: true })
+    };
+    let block = "Here it is.\n```python\nx = 1\n```";
+    assert_eq!(asked("Fix `sub/a.py`, please.", block), one("sub/a.py", "x = 1\n"));
+    assert_eq!(
+        asked("Set it to 5 in a.json.", "```json\n{\"name\": 5}\n```"),
+        one("a.json", "{\"name\": 5}\n")
+    );
+    for other in ["Fix it.", "Fix a.py and b.py.", "Fix a.js.", "Fix gone.py"] {
+        assert_eq!(asked(other, block), [], "{other}");
+    }
+    assert_eq!(asked("Fix a.py.", "```\nx = 1\n```"), []);
+    assert_eq!(asked("Fix a.sh.", "```bash\nls\n```"), [], "a command");
+    assert_eq!(asked("Fix a.py.", &format!("```bash\ncat a.py\n```\nResult: x\n{block}")), [], "made up");
+    assert_eq!(paths("See a.py, (b/c.rs) and a.py. Not 1.5 or e.g. this."), ["a.py", "b/c.rs"]);
+}
+
 proptest! {
     /// Whatever a file holds, its one form is read back as the file.
     #[test]
@@ -143,7 +171,7 @@ proptest! {
 
     #[test]
     fn any_text_can_be_looked_at(body in "([ -~éß]{0,12}|```[a-z]{0,3}|a\\.py|\\{\"name\":|\n|\r\n){0,40}") {
-        if let Found::Files(files) = files(&body, &|_| true) {
+        if let Found::Files(files) = files(&body, &Known { path: &|_| true, asked: vec!["a.py".to_owned()], commands: true }) {
             for file in files {
                 prop_assert!(body.get(file.span.0..file.span.1).is_some());
             }
