@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::harness::View;
 use crate::harness::bind::{self, Fault, mend};
 use crate::harness::kit::Kit;
-use crate::harness::manifest::Salvage;
+use crate::harness::manifest::{Dialect, Salvage};
 use crate::model::{Action, Body, Part};
 
 use super::fenced::{self, Block};
@@ -366,7 +366,7 @@ fn first_shell(kit: &Kit, body: &str) -> Option<Raw> {
 
 pub(super) fn shell_blocks(body: &str) -> Vec<Block> {
     let labels = ["bash", "sh", "shell"].map(str::to_owned).to_vec();
-    fenced::blocks(body, &crate::harness::manifest::Dialect { labels, ..Default::default() })
+    fenced::blocks(body, &Dialect { labels, ..Dialect::default() })
 }
 
 fn command(kit: &Kit, text: &str) -> Option<(String, Value)> {
