@@ -112,7 +112,7 @@ pub(super) fn submitted(
             Ok(said.map_or(Submitted::No, Submitted::Yes))
         }
         Action::Submit { text } if outcome.state == State::Ok => {
-            if submit.early == Early::Refused && !has_acted(view) && !was_reviewed(call, view) {
+            if is_early(kit, view) && !was_reviewed(call, view) {
                 let text = kit.common("early", &values(kit, call, outcome, view));
                 return Ok(Submitted::Review(vec![Part::Text { text }]));
             }
@@ -138,9 +138,17 @@ fn after_line(text: &str, line: &str) -> Option<String> {
     (first.trim() == line).then(|| rest.trim().to_owned())
 }
 
-/// The model has called anything in this turn that could be run.
-pub(super) fn has_acted(view: &View<'_>) -> bool {
-    calls_of_turn(view).any(|call| !matches!(call.action, Action::Submit { .. } | Action::Unknown { .. }))
+/// The model has called nothing in this turn that could be run, so its work is not to be taken yet. What
+/// was asked as a question may be answered from what was said before.
+pub(super) fn is_early(kit: &Kit, view: &View<'_>) -> bool {
+    let said = view.items.iter().rev().find_map(|item| match &item.body {
+        Body::User(said) => Some(said.text.trim_end()),
+        _ => None,
+    });
+    let acts = |call: &ToolCall| !matches!(call.action, Action::Submit { .. } | Action::Unknown { .. });
+    kit.manifest.submit.early == Early::Refused
+        && said.is_some_and(|said| !said.ends_with(['?', '？']))
+        && !calls_of_turn(view).any(acts)
 }
 
 fn calls_of_turn<'a>(view: &View<'a>) -> impl Iterator<Item = &'a ToolCall> {

@@ -47,6 +47,7 @@ async fn there_and_back_leaves_the_first_requests_as_they_were() {
 fn surfaces_are_small() {
     let library = Library::new(Vec::new());
     let most = [
+        ("local", 1500),
         ("minimal", 900),
         ("pi", 1100),
         ("swe-agent", 700),

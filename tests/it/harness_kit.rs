@@ -12,7 +12,7 @@ use tack::model::{
 };
 use tack::wire::prompt::{Message, Piece, Prompt};
 
-pub const ALL: [&str; 6] = ["minimal", "pi", "swe-agent", "mini-swe-agent", "qwen-code", "native"];
+pub const ALL: [&str; 7] = ["local", "minimal", "pi", "swe-agent", "mini-swe-agent", "qwen-code", "native"];
 
 pub fn harness(id: &str) -> Arc<dyn Harness> {
     Library::new(Vec::new()).get(id).unwrap_or_else(|e| panic!("{e}"))
@@ -161,6 +161,14 @@ fn script(id: &str) -> Vec<Vec<Part>> {
             ],
             vec![call("edit", json!({"path": "src/greet.py", "oldText": "'hi'", "newText": "'Good day'"}))],
             vec![text("The greeting is polite now.")],
+        ],
+        "local" => vec![
+            vec![thinking("Look first."), call("read", json!({"path": "src/greet.py"}))],
+            vec![call(
+                "edit",
+                json!({"path": "src/greet.py", "old_string": "'hi'", "new_string": "'Good day'"}),
+            )],
+            vec![call("finish", json!({"answer": "The greeting is polite now."}))],
         ],
         "pi" => vec![
             vec![

@@ -21,6 +21,7 @@ mod exec_stream;
 mod harness;
 mod harness_kit;
 mod harness_load;
+mod harness_local;
 mod harness_wire;
 #[cfg(target_os = "linux")]
 mod hostile;

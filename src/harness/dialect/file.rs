@@ -3,7 +3,7 @@
 //!
 //! Knows texts and places, not tools: which call such a block is, [`super::salvage`] says.
 
-use super::salvage::{begins_like_a_call, only_shows};
+use super::salvage::{begins_like_a_call, is_json_call, only_shows};
 
 /// What the blocks of a reply come to.
 pub(super) enum Found {
@@ -71,6 +71,8 @@ pub(super) fn files(body: &str, known: &Known<'_>) -> Found {
         let head = head(&lines[talk..=at], lines.get(at + 1).map_or("", |line| line.text), known);
         let head = head.map(|head| Head { line: head.line.map(|line| talk + line), ..head });
         let head = head.filter(|head| suits(fence.label, &head.path));
+        let block = |head: &Head| head.line.is_some() || !is_call_block(&lines, at);
+        let head = head.filter(block);
         let inside = lines.get(at + 1).map_or(body.len(), |line| line.from);
         let commands = known.commands && is_shell(fence.label);
         if head.is_none() && (commands || begins_like_a_call(&body[inside..])) {
@@ -158,6 +160,11 @@ fn fence(line: &str) -> Option<Fence<'_>> {
 pub(super) fn is_call(line: &str) -> bool {
     let line = line.trim_start();
     begins_like_a_call(line) || ["<tool_call", "<function="].iter().any(|tag| line.starts_with(tag))
+}
+
+/// A block that names no file above itself may be a call in JSON.
+fn is_call_block(lines: &[Line<'_>], at: usize) -> bool {
+    end(lines, at, false).is_some_and(|end| is_json_call(&content(&lines[at + 1..end], 0)))
 }
 
 /// The line that closes the block. A fence with a label opens a block within; in Markdown, where one
@@ -326,20 +333,10 @@ fn tidy(path: &str) -> String {
     path.strip_prefix("./").unwrap_or(path).to_owned()
 }
 
-/// Names of programs that look like files.
-const PROGRAMS: [&str; 12] = [
-    "node.js",
-    "vue.js",
-    "next.js",
-    "nuxt.js",
-    "react.js",
-    "express.js",
-    "three.js",
-    "chart.js",
-    "d3.js",
-    "p5.js",
-    "asp.net",
-    "vb.net",
+/// Words that look like files.
+const PROGRAMS: [&str; 14] = [
+    "node.js", "vue.js", "next.js", "nuxt.js", "react.js", "express.js", "three.js", "chart.js", "d3.js",
+    "p5.js", "asp.net", "vb.net", "e.g", "i.e",
 ];
 
 /// Files that have no extension.

@@ -16,8 +16,8 @@ pub use loose::form;
 
 use super::bind;
 use super::kit::Kit;
-use super::manifest::{DialectKind, Early, Empty, Ends, Need, Salvage};
-use super::tell::has_acted;
+use super::manifest::{DialectKind, Empty, Ends, Need, Salvage};
+use super::tell::is_early;
 use super::{Verdict, View};
 
 /// Fills in the actions of a reply's calls, or finds the calls.
@@ -36,8 +36,9 @@ fn silent(kit: &Kit, text: &str, found: usize, view: &View<'_>) -> anyhow::Resul
     if text.trim().is_empty() && kit.manifest.turn.empty == Empty::Retry {
         return Ok(Verdict::Retry(kit.common("empty", &kit.bare_values())));
     }
-    if kit.manifest.submit.early == Early::Refused && !has_acted(view) && !was_corrected(view) {
-        return Ok(Verdict::Retry(kit.common("early", &kit.values(view))));
+    if is_early(kit, view) && !was_corrected(view) {
+        let why = kit.common("early", &kit.values(view));
+        return Ok(Verdict::Retry(correction(kit, &why, found, view)?));
     }
     Ok(Verdict::Done)
 }

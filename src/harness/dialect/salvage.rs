@@ -43,18 +43,17 @@ pub(super) enum Raw {
 pub(super) fn find(kit: &Kit, text: &str, view: &View<'_>) -> Salvaged {
     let start = super::after_thinking(text);
     let body = &text[start..];
-    let forms = &kit.manifest.dialect.salvage;
     let path = |path: &str| spoken_of(view, path);
-    for form in forms {
+    for form in &kit.manifest.dialect.salvage {
         let raw = match form {
             Salvage::Json => json_form(body),
             Salvage::Hermes => hermes(body),
             Salvage::Xml => xml(body),
             Salvage::Markers => markers(body),
-            Salvage::Shell if forms.contains(&Salvage::Within) => first_shell(kit, body),
+            Salvage::Shell if kit.manifest.dialect.bare.is_some() => first_shell(kit, body),
             Salvage::Shell => shell(kit, body),
             Salvage::Within => within(kit, body),
-            Salvage::File => match file::files(body, &known(view, forms, &path)) {
+            Salvage::File => match file::files(body, &known(kit, view, &path)) {
                 file::Found::Files(files) => match written(kit, files, start) {
                     Some(found) => return found,
                     None => None,
@@ -73,12 +72,13 @@ pub(super) fn find(kit: &Kit, text: &str, view: &View<'_>) -> Salvaged {
     Salvaged::Nothing
 }
 
-fn known<'a>(view: &View<'_>, forms: &[Salvage], path: &'a dyn Fn(&str) -> bool) -> file::Known<'a> {
+fn known<'a>(kit: &Kit, view: &View<'_>, path: &'a dyn Fn(&str) -> bool) -> file::Known<'a> {
     let asked = view.items.iter().rev().find_map(|item| match &item.body {
         Body::User(said) => Some(file::paths(&said.text)),
         _ => None,
     });
-    let commands = forms.contains(&Salvage::Shell) && forms.contains(&Salvage::Within);
+    let dialect = &kit.manifest.dialect;
+    let commands = dialect.bare.is_some() && dialect.salvage.contains(&Salvage::Shell);
     file::Known { path, asked: asked.unwrap_or_default(), commands }
 }
 
@@ -353,7 +353,8 @@ fn shell(kit: &Kit, body: &str) -> Option<Raw> {
     (body.trim() == body[span.0..span.1].trim()).then_some(Raw::Calls(vec![call], *span))
 }
 
-/// The first shell block, unless a call stands before it. What follows was made up.
+/// Where a shell block is how commands are written, the first one counts, unless a call stands before
+/// it. What follows was made up.
 fn first_shell(kit: &Kit, body: &str) -> Option<Raw> {
     let blocks = shell_blocks(body);
     let Block { text, span } = blocks.first()?;
@@ -383,7 +384,7 @@ fn command(kit: &Kit, text: &str) -> Option<(String, Value)> {
 }
 
 /// A block that is labelled as a command and holds a call in JSON.
-fn is_json_call(text: &str) -> bool {
+pub(super) fn is_json_call(text: &str) -> bool {
     matches!(json_calls(text), Some(Ok(_)))
 }
 
