@@ -176,8 +176,7 @@ fn end(lines: &[Line<'_>], at: usize, markdown: bool) -> Option<usize> {
         let inner = inner.filter_map(|(place, line)| Some((place, fence(line.text)?)));
         inner.filter(|(_, inner)| inner.mark == opens.mark && inner.depth >= opens.depth)
     };
-    let until =
-        fences().find(|(place, _)| starts_file(lines, *place)).map_or(lines.len(), |(place, _)| place);
+    let until = fences().find(|(place, _)| starts_file(lines, *place)).map_or(lines.len(), |(place, _)| place);
     let near = || fences().filter(|(place, _)| *place < until);
     if markdown {
         let bare = near().filter(|(_, inner)| inner.label.is_empty());
@@ -284,20 +283,8 @@ fn announced(line: &str) -> Option<String> {
     let words: Vec<&str> = talk.split(|c: char| !c.is_alphanumeric()).collect();
     let says = |list: &[&str]| list.iter().any(|word| words.contains(word));
     let new = says(&[
-        "new",
-        "updated",
-        "modified",
-        "corrected",
-        "fixed",
-        "complete",
-        "full",
-        "rewritten",
-        "changed",
-        "revised",
-        "create",
-        "write",
-        "update",
-        "here",
+        "new", "updated", "modified", "corrected", "fixed", "complete", "full", "rewritten", "changed",
+        "revised", "create", "write", "update", "here",
     ]);
     let old = says(&[
         "output", "prints", "run", "running", "result", "error", "original", "current", "old", "existing",
@@ -306,8 +293,7 @@ fn announced(line: &str) -> Option<String> {
     if !line.ends_with(':') || !new || old {
         return None;
     }
-    let paths =
-        line.split_whitespace().map(|word| word.trim_matches(['`', '*', '"', '\'', ',', ':', '(', ')']));
+    let paths = line.split_whitespace().map(|word| word.trim_matches(['`', '*', '"', '\'', ',', ':', '(', ')']));
     let mut paths = paths.filter(|word| is_path(word));
     let path = paths.next()?;
     paths.all(|other| other == path).then(|| tidy(path))
@@ -341,22 +327,8 @@ const PROGRAMS: [&str; 14] = [
 
 /// Files that have no extension.
 const BARE: [&str; 16] = [
-    "makefile",
-    "dockerfile",
-    "containerfile",
-    "license",
-    "readme",
-    "jenkinsfile",
-    "procfile",
-    "gemfile",
-    "rakefile",
-    "vagrantfile",
-    "changelog",
-    "authors",
-    "version",
-    "notice",
-    "justfile",
-    "codeowners",
+    "makefile", "dockerfile", "containerfile", "license", "readme", "jenkinsfile", "procfile", "gemfile",
+    "rakefile", "vagrantfile", "changelog", "authors", "version", "notice", "justfile", "codeowners",
 ];
 
 fn is_path(text: &str) -> bool {

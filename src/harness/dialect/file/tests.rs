@@ -104,10 +104,7 @@ fn a_call_beside_the_files_decides_by_where_it_stands() {
     assert_eq!(read(&format!("```json\n{call}\n```\n{file}")), []);
     assert_eq!(read(&format!("<tool_call>{call}</tool_call>\n{file}")), []);
     let after = format!("{file}\nResult: wrote a.py\n{call}\n{file}");
-    let Found::Files(files) = files(&after, &Known { path: &|_| false, asked: Vec::new(), commands: false })
-    else {
-        panic!()
-    };
+    let Found::Files(files) = files(&after, &Known { path: &|_| false, asked: Vec::new(), commands: false }) else { panic!() };
     assert_eq!(files.len(), 1);
     assert_eq!(files[0].span, (0, after.len()), "what was made up goes with the file");
 }
@@ -145,10 +142,7 @@ fn a_block_without_a_path_is_the_one_file_of_its_kind_that_was_asked_about() {
     };
     let block = "Here it is.\n```python\nx = 1\n```";
     assert_eq!(asked("Fix `sub/a.py`, please.", block), one("sub/a.py", "x = 1\n"));
-    assert_eq!(
-        asked("Set it to 5 in a.json.", "```json\n{\"name\": 5}\n```"),
-        one("a.json", "{\"name\": 5}\n")
-    );
+    assert_eq!(asked("Set it to 5 in a.json.", "```json\n{\"name\": 5}\n```"), one("a.json", "{\"name\": 5}\n"));
     for other in ["Fix it.", "Fix a.py and b.py.", "Fix a.js.", "Fix gone.py"] {
         assert_eq!(asked(other, block), [], "{other}");
     }
