@@ -74,7 +74,6 @@ pub(super) fn run(args: &Args, flags: &SessionFlags) -> Result<i32, CliError> {
     match &args.command {
         Some(HarnessCommand::Bench(args)) => bench::run(args, flags),
         None => list(&setup::base(flags)?.library, false),
-        Some(HarnessCommand::Bench(args)) => bench::run(args, flags),
         Some(HarnessCommand::List { json }) => list(&setup::base(flags)?.library, *json),
         Some(HarnessCommand::Show { id, class, model, json }) => {
             let flags = SessionFlags { model: model.clone().or(flags.model.clone()), ..flags.clone() };

@@ -183,7 +183,7 @@ fn end(lines: &[Line<'_>], at: usize, markdown: bool) -> Option<usize> {
         let bare = near().filter(|(_, inner)| inner.label.is_empty());
         let labelled = near().count() - bare.clone().count();
         if bare.clone().count() > labelled && (bare.clone().count() - labelled) % 2 == 1 {
-            return bare.map(|(place, _)| place).last();
+            return bare.map(|(place, _)| place).next_back();
         }
     }
     let mut within = 0;
@@ -316,8 +316,8 @@ fn announced(line: &str) -> Option<String> {
 /// `python cart.py`, `python:cart.py`, `title="cart.py"`, `cart.py`.
 fn in_label(label: &str) -> Option<String> {
     let bare = |word: &str| word.trim_matches(['"', '\'', '{', '}']).to_owned();
-    let words = label.split([' ', ':', '=']).map(bare).filter(|word| is_path(word));
-    words.last().map(|path| tidy(&path))
+    let mut words = label.split([' ', ':', '=']).map(bare).filter(|word| is_path(word));
+    words.next_back().map(|path| tidy(&path))
 }
 
 /// A first line that is a comment with the path and nothing else.
