@@ -10,6 +10,7 @@ use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 
 use crate::model::{Action, Outcome, State, ToolCall};
+use crate::tools::RETRY;
 
 /// Identical calls before the model is told.
 pub const TELL_AT: u32 = 3;
@@ -53,7 +54,7 @@ impl Guard {
 
     /// Counts a call that ended.
     pub fn note(&mut self, call: &ToolCall, outcome: &Outcome) -> Advice {
-        if waits(&call.action, outcome) {
+        if waits(&call.action, outcome) || outcome.data[RETRY] == true {
             return Advice::GoOn;
         }
         let signature = signature(call);
@@ -141,6 +142,18 @@ mod tests {
         let same: Vec<_> = (0..5).map(|_| shell("ls")).collect();
         let advice = run(&mut Guard::default(), &same);
         assert_eq!(advice, [Advice::GoOn, Advice::GoOn, Advice::Tell(3), Advice::Tell(4), Advice::Stop(5)]);
+    }
+
+    #[test]
+    fn a_refusal_that_opens_the_way_is_no_repeat() {
+        let mut guard = Guard::default();
+        let shown = Outcome { data: serde_json::json!({ RETRY: true }), ..Outcome::failed("look first") };
+        for _ in 0..6 {
+            assert_eq!(guard.note(&write("x"), &shown), Advice::GoOn);
+            assert!(guard.knows(&write("x")).is_none());
+        }
+        guard.note(&write("x"), &Outcome::ok("made"));
+        assert!(guard.knows(&write("x")).is_some());
     }
 
     #[test]

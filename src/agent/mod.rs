@@ -114,6 +114,8 @@ pub struct Agent {
     drop_images: bool,
     /// The server was found to want no reasoning back.
     drop_thinking: bool,
+    /// Results that the last request held only a line of.
+    masked: usize,
     /// The context was not to be kept as short in this turn as the harness wants it.
     let_grow: bool,
     /// The person was told that the session is not recorded.
@@ -163,6 +165,7 @@ impl Agent {
             items,
             drop_images,
             drop_thinking: false,
+            masked: 0,
             let_grow: false,
             told_unrecorded: false,
             told_reduced: false,

@@ -116,6 +116,7 @@ impl Agent {
         &mut self,
         thoughts: Thoughts,
     ) -> anyhow::Result<(Result<Answer, Failure>, String, Shaped)> {
+        self.heed_masks();
         let mut prompt = self.harness.prompt(&self.view()).await?;
         prompt.session = Some(self.session.id().to_string());
         let shaped = self.shape(&mut prompt);
@@ -154,6 +155,15 @@ impl Agent {
             self.count(answer.usage);
         }
         Ok((answer, heard, shaped))
+    }
+
+    /// What will no longer be before the model, it may be shown again.
+    fn heed_masks(&mut self) {
+        let masked = self.harness.masked(&self.view()).results;
+        if masked > self.masked {
+            self.toolbox.forget_shown();
+        }
+        self.masked = masked;
     }
 
     /// Keeps what a model thought that came to no point, and tells it to act on that.

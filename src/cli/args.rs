@@ -153,7 +153,7 @@ pub(super) enum Color {
     Auto,
 }
 
-fn amount(text: &str) -> Result<f64, &'static str> {
+pub(super) fn amount(text: &str) -> Result<f64, &'static str> {
     let amount = text.parse().ok().filter(|n: &f64| n.is_finite() && *n >= 0.0);
     amount.ok_or("not a number from 0 up")
 }

@@ -142,8 +142,8 @@ impl Base {
         let facts = catalog::facts(&choice.provider, &choice.model);
         let told = self.found.clone().unwrap_or_default();
         // More than a server has loaded is of use only where it says what does not fit.
-        let ollama = provider.local && told.kind == Some(Kind::Ollama);
-        let most = told.window.filter(|_| ollama).unwrap_or(u64::MAX);
+        let cuts = provider.local && told.loaded && told.kind == Some(Kind::Ollama);
+        let most = told.window.filter(|_| cuts).unwrap_or(u64::MAX);
         let set_window = self.config.model_context_window.map(|set| set.min(most));
         let prices = self.config.prices.get(&format!("{}/{}", choice.provider, choice.model)).copied();
         let model = Model {

@@ -282,7 +282,7 @@ async fn time_limit(seconds: Option<u64>, stopper: &Stopper) {
 
 /// Pulls the stopper at the first signal; a second one ends the run at once.
 #[cfg(unix)]
-async fn signals(stopper: &Stopper) {
+pub(super) async fn signals(stopper: &Stopper) {
     use tokio::signal::unix::{SignalKind, signal};
     let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
     let Ok(mut signals) = kinds.map(signal).into_iter().collect::<Result<Vec<_>, _>>() else {
@@ -304,7 +304,7 @@ async fn signals(stopper: &Stopper) {
 }
 
 #[cfg(not(unix))]
-async fn signals(stopper: &Stopper) {
+pub(super) async fn signals(stopper: &Stopper) {
     for _ in 0..2 {
         if tokio::signal::ctrl_c().await.is_err() {
             return std::future::pending().await;

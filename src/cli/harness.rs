@@ -1,4 +1,4 @@
-//! `tack harness list | show`.
+//! `tack harness list | show`, and `bench`.
 
 use std::io::Write;
 
@@ -6,6 +6,7 @@ use clap::{Subcommand, ValueEnum};
 use serde_json::json;
 
 use super::args::SessionFlags;
+use super::bench;
 use super::error::CliError;
 use super::setup::{self, Base};
 use crate::harness::{self, Library, Listing};
@@ -41,6 +42,8 @@ enum HarnessCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Measure which harness suits a model, on tasks
+    Bench(Box<bench::Args>),
 }
 
 /// Classes by their letters.
@@ -69,6 +72,7 @@ impl From<ClassName> for Class {
 
 pub(super) fn run(args: &Args, flags: &SessionFlags) -> Result<i32, CliError> {
     match &args.command {
+        Some(HarnessCommand::Bench(args)) => bench::run(args, flags),
         None => list(&setup::base(flags)?.library, false),
         Some(HarnessCommand::List { json }) => list(&setup::base(flags)?.library, *json),
         Some(HarnessCommand::Show { id, class, model, json }) => {

@@ -50,8 +50,8 @@ impl Base {
     /// seconds all of it may take.
     pub(super) fn learn(&mut self, ask: Ask, limit: Option<u64>) -> Result<Learnt, CliError> {
         // What is wrong with the choice, or with a key, is said where it is used.
-        let Ok((model, Some(provider))) = self.model() else { return Ok(Learnt::default()) };
-        if !is_here(&provider) {
+        let Ok((model, Some(mut provider))) = self.chosen() else { return Ok(Learnt::default()) };
+        if !is_here(&provider) || self.give_key(&mut provider).is_err() {
             return Ok(Learnt::default());
         }
         let runtime = runtime()?;

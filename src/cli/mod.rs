@@ -3,6 +3,7 @@
 //! Everything here ends in an exit code; `error` is the one place where an error becomes words.
 
 mod args;
+mod bench;
 mod choice;
 mod demo;
 mod doctor;

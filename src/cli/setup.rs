@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use sha2::Digest;
 
 use super::args::{Approval, SessionFlags, SessionMode};
+use super::choice::Chosen;
 use super::error::CliError;
 use super::learn::Ask;
 use crate::agent::{Bounds, Setup, Stopper, scene};
@@ -217,6 +218,18 @@ impl Base {
         Ok((session, Some(loaded)))
     }
 
+    /// Whom to ask, under which harness, and at what price.
+    pub(super) fn priced(&self, flags: &SessionFlags) -> Result<Chosen, CliError> {
+        let mut chosen = self.choose()?;
+        if flags.max_cost.is_some() && chosen.model.prices.is_none() && chosen.provider.is_some() {
+            return Err(no_price(&chosen.model));
+        }
+        // What runs here costs nothing, unless it wants a key: that passes on to who knows whom.
+        let free = chosen.model.local && chosen.provider.as_ref().is_none_or(is_free);
+        chosen.model.prices = chosen.model.prices.or(free.then(Default::default));
+        Ok(chosen)
+    }
+
     /// Everything together.
     pub(super) fn ready(
         mut self,
@@ -233,13 +246,7 @@ impl Base {
             self.go_on_as(&loaded.items);
         }
         self.learn(Ask::ForAuto, flags.timeout)?;
-        let mut chosen = self.choose()?;
-        if flags.max_cost.is_some() && chosen.model.prices.is_none() && chosen.provider.is_some() {
-            return Err(no_price(&chosen.model));
-        }
-        // What runs here costs nothing, unless it wants a key: that passes on to who knows whom.
-        let free = chosen.model.local && chosen.provider.as_ref().is_none_or(is_free);
-        chosen.model.prices = chosen.model.prices.or(free.then(Default::default));
+        let chosen = self.priced(flags)?;
         let (client, holds) = (chosen.client()?, chosen.holds());
         let (policy, notices, scratch) = self.policy(flags)?;
         let (session, loaded) = match opened {

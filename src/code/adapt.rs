@@ -15,6 +15,7 @@ use super::language::{Language, language};
 use super::lost::{self, Depth, Level};
 use super::merge::{Merge, Source, Unfit};
 use super::outline::{Kind, Piece, outline};
+use super::parse::LARGEST;
 
 /// What an answer that was meant for a file turned out to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +30,7 @@ pub enum Adapted {
 /// An answer that is neither the whole nor known parts of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Misfit {
+    pub why: Why,
     /// Names that the file defines and the answer lacks; those of a class as `Class.method`.
     pub missing: Vec<String>,
     /// Names that the answer defines and the file does not, or that the file has more than once; or a
@@ -36,10 +38,18 @@ pub struct Misfit {
     pub unknown: Vec<String>,
     /// All names of the file.
     pub known: Vec<String>,
-    /// The line of the answer that stands for code it leaves out, such as `# ... rest unchanged`.
-    pub elided: Option<String>,
-    /// Why the answer does not parse; its line is one of the answer.
-    pub broken: Option<Finding>,
+}
+
+/// What is wrong with a misfit.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Why {
+    /// The names that it lacks, or those that the file does not know.
+    #[default]
+    Names,
+    /// A line of the answer stands for code that it leaves out, such as `# ... rest unchanged`.
+    Elided(String),
+    /// It does not parse; the line is one of the answer.
+    Broken(Finding),
 }
 
 /// Names that the text defines at its top level, in order, each once: functions, classes and other types,
@@ -90,8 +100,14 @@ fn ended(answer: &str, old: &str) -> String {
     format!("{answer}{end}")
 }
 
+impl From<Why> for Misfit {
+    fn from(why: Why) -> Self {
+        Self { why, ..Self::default() }
+    }
+}
+
 pub(super) fn elided(elision: &Elision) -> Misfit {
-    Misfit { elided: Some(elision.line.clone()), ..Misfit::default() }
+    Why::Elided(elision.line.clone()).into()
 }
 
 /// Text that nothing reads is taken as it is, unless it says itself that it is not all.
@@ -106,9 +122,10 @@ fn fit_text(old: &str, answer: &str) -> Result<Adapted, Misfit> {
 fn fit_data(language: Language, old: &str, answer: &str) -> Result<Adapted, Misfit> {
     let adapted = fit_text(old, answer)?;
     if let Some(broken) = data::findings(language, answer)
+        && old.len() <= LARGEST
         && data::findings(language, old).is_none()
     {
-        return Err(Misfit { broken: Some(broken), ..Misfit::default() });
+        return Err(Why::Broken(broken).into());
     }
     let (before, after) = (data::keys(language, old), data::keys(language, answer));
     let missing: Vec<String> = before.iter().filter(|key| !after.contains(key)).cloned().collect();
@@ -121,7 +138,7 @@ fn fit_data(language: Language, old: &str, answer: &str) -> Result<Adapted, Misf
 fn fit_code(language: Language, old: Source, answer: &str) -> Result<Adapted, Misfit> {
     let was_broken = || !findings::of(language, old.text).is_empty();
     let new = match Answer::read(language, old.text, answer) {
-        Err(Misfit { elided: None, .. }) if was_broken() => return fit_broken(old.text, answer),
+        Err(Misfit { why: Why::Broken(_), .. }) if was_broken() => return fit_broken(old.text, answer),
         read => read?,
     };
     if !old.outline.sound {

@@ -1,7 +1,7 @@
 //! An answer, read as far as its pieces can be put into a file: out of the indentation that it came in, with
 //! the file's own sort of it, and without the lines that stand for code it leaves out.
 
-use super::adapt::{Misfit, elided};
+use super::adapt::{Misfit, Why, elided};
 use super::elide::{self, Elision, Hole};
 use super::findings::{self, Finding};
 use super::language::Language;
@@ -50,7 +50,7 @@ impl Answer {
         let (form, text, outline) = match pieces(language, text) {
             Ok(read) => read,
             Err(broken) => {
-                let broken = Misfit { broken: Some(broken), ..Misfit::default() };
+                let broken = Why::Broken(broken).into();
                 return Err(elisions.first().map_or(broken, elided));
             }
         };

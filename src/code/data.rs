@@ -27,8 +27,11 @@ fn toml(text: &str) -> Option<Finding> {
     Some(Finding { line, what: error.message().trim().replace('\n', ", ") })
 }
 
-/// Keys at the top of a data file, in order; empty where it does not parse.
+/// Keys at the top of a data file, in order; empty where it does not parse or is too large.
 pub(super) fn keys(language: Language, text: &str) -> Vec<String> {
+    if text.len() > super::parse::LARGEST {
+        return Vec::new();
+    }
     if language == Language::Json {
         let map = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(text);
         map.map_or_else(|_| Vec::new(), |map| map.into_iter().map(|(key, _)| key).collect())

@@ -59,7 +59,9 @@ pub(super) fn of(language: Language, text: &str) -> Vec<Finding> {
         | Language::TypeScript
         | Language::Tsx
         | Language::Rust
-        | Language::Go => parse::tree(language, text).map_or_else(Vec::new, |tree| in_tree(&tree, text)),
+        | Language::Go => {
+            parse::tree(language, text).map_or_else(Vec::new, |tree| in_tree(language, &tree, text))
+        }
     };
     if language == Language::Python && found.is_empty() {
         found = parse::tree(language, text).map_or_else(Vec::new, |tree| python::layout(&tree, text));
@@ -67,23 +69,44 @@ pub(super) fn of(language: Language, text: &str) -> Vec<Finding> {
     found
 }
 
-fn in_tree(tree: &Tree, text: &str) -> Vec<Finding> {
+fn in_tree(language: Language, tree: &Tree, text: &str) -> Vec<Finding> {
     let mut found = Vec::new();
+    let mut unsure = false;
     parse::walk(tree.root_node(), |node| {
         if node.is_missing() {
             found.push(at(node, format!("missing {}", expected(node))));
+        } else if node.is_error() && tolerated(language, node, text) || node.has_error() && free(node) {
+            unsure = true;
+            return false;
         } else if node.is_error() {
             found.push(unexpected(node, text));
         }
         node.has_error() && !node.is_error()
     });
-    if !found.is_empty()
+    if (unsure || !found.is_empty())
         && let Some(unbalanced) = brackets::in_tree(tree, text)
     {
         // Where brackets do not match, whatever else is said is a consequence.
         found = vec![unbalanced];
     }
     found
+}
+
+/// What is in a macro is up to the macro.
+fn free(node: Node) -> bool {
+    matches!(node.kind(), "token_tree" | "token_tree_pattern" | "macro_rule")
+}
+
+/// Valid Rust that its grammar does not know: attributes on expressions and fields of patterns, negative
+/// numbers as generic arguments, a macro named as a type, `safe fn`.
+fn tolerated(language: Language, node: Node, text: &str) -> bool {
+    let word = text[node.byte_range()].trim();
+    let before = text[..node.start_byte()].trim_end();
+    language == Language::Rust
+        && (word.starts_with("#[") && word.ends_with(']')
+            || word == "-" && before.ends_with(['<', ','])
+            || word == "!" && before.ends_with("str")
+            || word == "safe")
 }
 
 fn at(node: Node, what: String) -> Finding {

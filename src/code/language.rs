@@ -23,7 +23,11 @@ pub fn language(path: &str) -> Option<Language> {
     if name == "cargo.lock" || name == "poetry.lock" || name == "uv.lock" || name == "pipfile" {
         return Some(Language::Toml);
     }
-    let (_, ending) = name.rsplit_once('.')?;
+    let (stem, ending) = name.rsplit_once('.')?;
+    // Declarations alone have rules of their own, and mostly come out of a compiler.
+    if stem.ends_with(".d") && matches!(ending, "ts" | "mts" | "cts") {
+        return None;
+    }
     Some(match ending {
         "py" | "pyi" | "pyw" => Language::Python,
         "js" | "mjs" | "cjs" | "jsx" => Language::JavaScript,

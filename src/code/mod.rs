@@ -20,8 +20,9 @@ mod outline;
 mod parse;
 mod place;
 mod python;
+mod script;
 
-pub use adapt::{Adapted, Misfit, adapt, names};
+pub use adapt::{Adapted, Misfit, Why, adapt, names};
 pub use findings::{Finding, findings, new_findings};
 pub use language::{Language, language};
 

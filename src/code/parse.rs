@@ -3,13 +3,18 @@
 //! Grammars are tables in the binary that nothing touches before the first parse.
 
 use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
 
 use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
 use super::language::Language;
+use super::script;
 
 /// Larger texts are not parsed, in bytes.
 pub(super) const LARGEST: usize = 1_000_000;
+
+/// A parse that takes longer is given up; a megabyte of code takes less.
+const LONGEST: Duration = Duration::from_secs(2);
 
 /// A tree of the text; none for a language without a grammar, or beyond the bounds.
 pub(super) fn tree(language: Language, text: &str) -> Option<Tree> {
@@ -19,18 +24,21 @@ pub(super) fn tree(language: Language, text: &str) -> Option<Tree> {
     let grammar = match language {
         Language::Python => tree_sitter_python::LANGUAGE,
         Language::JavaScript => tree_sitter_javascript::LANGUAGE,
-        Language::TypeScript => tree_sitter_typescript::LANGUAGE_TYPESCRIPT,
-        Language::Tsx => tree_sitter_typescript::LANGUAGE_TSX,
+        // The grammar without JSX would cost as much again, and differs in one thing: see `script`.
+        Language::TypeScript | Language::Tsx => tree_sitter_typescript::LANGUAGE_TSX,
         Language::Rust => tree_sitter_rust::LANGUAGE,
         Language::Go => tree_sitter_go::LANGUAGE,
         Language::Json | Language::Toml | Language::Braces => return None,
     };
+    let plain = script::plain(language, text);
+    let text = &plain[..];
     let mut parser = Parser::new();
     parser.set_language(&grammar.into()).ok()?;
-    // Steps, not time, so that the same text always gets the same answer. The parser asks every hundred
-    // steps; sound code takes about one step a byte, and recovery from errors some times that.
-    let mut left = 1_000 + text.len() / 5;
-    let mut spend = |_: &_| match left.checked_sub(1) {
+    // The parser asks every hundred steps; code takes one or two a byte. Steps on a text full of errors can
+    // be slow ones, so time has an end too.
+    let mut left = 1_000 + text.len() / 20;
+    let end = Instant::now() + LONGEST;
+    let mut spend = |_: &_| match left.checked_sub(1).filter(|_| Instant::now() < end) {
         Some(less) => {
             left = less;
             ControlFlow::Continue(())

@@ -4,11 +4,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use globset::{GlobBuilder, GlobMatcher};
+use sha2::{Digest, Sha256};
 
 use crate::model::{Class, Model};
 
 use super::Harness;
-use super::files::Files;
+use super::files::{COMMON, Files};
 use super::kit::Loaded;
 use super::layers::Chain;
 use super::manifest::Manifest;
@@ -94,6 +95,24 @@ impl Library {
     /// Reads all there is of a harness: every class's table, with every result of a probe.
     pub fn check(&self, id: &str) -> Result<(), LoadError> {
         self.load(id)?.check()
+    }
+
+    /// Hash of every file that the harness is made of, 16 hex digits: with another it is another one.
+    pub fn hash(&self, id: &str) -> Result<String, LoadError> {
+        let mut ids = Chain::read(&self.files, id)?.ids();
+        ids.push(COMMON.to_owned());
+        let mut hasher = Sha256::new();
+        for id in ids {
+            let names = ["harness.toml", "tools.toml"].map(str::to_owned).into_iter();
+            for name in names.chain(self.files.texts(&id)) {
+                if let Some(found) = self.files.read(&id, &name)? {
+                    // Lengths, so that no file can pass for two.
+                    hasher.update(format!("{id}/{name} {} {}", name.len(), found.text.len()));
+                    hasher.update(found.text);
+                }
+            }
+        }
+        Ok(hasher.finalize()[..8].iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
     /// The request that this harness makes of a sample session, and what the list says of it.

@@ -137,6 +137,14 @@ impl Session {
         }
     }
 
+    /// The file it is written to; None when it is kept nowhere.
+    pub fn log(&self) -> Option<&Path> {
+        match &self.record {
+            Record::Log(log) => Some(&log.place.log),
+            Record::Nowhere => None,
+        }
+    }
+
     pub fn blobs(&self) -> Arc<BlobStore> {
         self.blobs.clone()
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::guard::Parsed;
 use super::seen::{self, Extent, Intent, Wrote};
 use super::text::Text;
-use super::{ToolCx, Toolbox, failed, lock, path};
+use super::{RETRY, ToolCx, Toolbox, failed, lock, path};
 use crate::model::{Outcome, Seen};
 use crate::sandbox::files::{self, FileError};
 use crate::sandbox::{Op, Verdict};
@@ -101,7 +101,9 @@ impl Toolbox {
             None => Ok(()),
             Some(objection) => {
                 record.forget(&loaded.real);
-                Err(failed(objection.word(), objection.say(&path::short(cx.cwd, &loaded.path))))
+                let text = objection.say(&path::short(cx.cwd, &loaded.path));
+                let data = serde_json::json!({ "error": objection.word(), RETRY: true });
+                Err(Outcome { data, ..Outcome::failed(text) })
             }
         }
     }

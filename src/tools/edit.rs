@@ -147,6 +147,13 @@ fn explain(shown: &str, which: &str, miss: Miss, (bytes, edit): (&[u8], &Edit)) 
         }
         Miss::Absent => {
             let all = String::from_utf8_lossy(bytes);
+            if let Some(line) = stands(&all, &edit.new) {
+                let text = format!(
+                    "{kept}the old text is not in it, but the new text is there already, at line {line}; nothing is left to do for this edit"
+                );
+                let data = json!({ "error": "no_match", "count": 0, "already": line });
+                return Outcome { data, ..failed("no_match", text) };
+            }
             match nearest::find(&all, &edit.old) {
                 Some(place) => {
                     let text = format!(
@@ -170,6 +177,14 @@ fn explain(shown: &str, which: &str, miss: Miss, (bytes, edit): (&[u8], &Edit)) 
             }
         }
     }
+}
+
+/// The line where an edit's new text stands: as a repeated edit finds it. Few characters say nothing.
+fn stands(all: &str, new: &str) -> Option<usize> {
+    let all = text::normal(all);
+    let new = text::normal(new);
+    let at = all.find(new.as_str()).filter(|_| new.trim().len() >= 8)?;
+    Some(all[..at].matches('\n').count() + 1)
 }
 
 /// A changed file's lines around the change.

@@ -14,12 +14,10 @@ use super::change::Loaded;
 use super::rows::{self, Hunk, Rows};
 use super::seen::{self, Extent};
 use super::text::{self, Text};
-use super::{ToolCx, Toolbox, failed, lock, path, shell, words};
+use super::{RETRY, ToolCx, Toolbox, failed, lock, path, shell, words};
 use crate::code::{self, Finding};
 use crate::model::{Broken, Outcome};
 
-/// Larger texts are not parsed.
-const PARSED: usize = 1024 * 1024;
 /// Findings that are told.
 const TOLD: usize = 5;
 /// After so many refusals in a row of one file, a change that breaks it is made.
@@ -105,7 +103,8 @@ impl Toolbox {
             Basis::Difference => rows::touched(&rows::hunks(&before, &after)),
         };
         let unseen = lock(&self.seen).unseen(&old.real, &wanted);
-        let printed = lock(&self.printed);
+        let mut printed = lock(&self.printed);
+        printed.note(cx.asked);
         let unseen: Vec<u64> = unseen
             .into_iter()
             .flat_map(|(from, to)| from..=to.min(before.len() as u64))
@@ -152,7 +151,7 @@ impl Toolbox {
         );
         let data = json!({
             "error": "unseen", "path": plan.raw, "from": first, "to": last,
-            "rows": shown.join("\n"), "left": left,
+            "rows": shown.join("\n"), "left": left, RETRY: true,
         });
         let seen = lock(&self.seen).show(&old.real, seen::hash(&old.raw), &extent);
         Outcome { data, seen: vec![seen], ..failed("unseen", text) }
@@ -160,21 +159,21 @@ impl Toolbox {
 }
 
 impl Parsed {
-    /// Also whether the file parsed before.
+    /// Also whether there was a file before, and it parsed.
     fn of(plan: &Plan<'_>) -> (Self, bool) {
-        let text = |raw: &[u8]| Some(read(raw)).filter(|text| text.len() <= PARSED);
-        let before = plan.old.filter(|old| !old.raw.is_empty()).map(|old| text(&old.raw));
-        let Some(after) = text(plan.after).filter(|_| code::language(plan.raw).is_some()) else {
+        if code::language(plan.raw).is_none() {
             return (Self::default(), false);
-        };
+        }
+        let after = read(plan.after);
         let now = code::findings(plan.raw, &after);
-        let (findings, parsed) = match &before {
-            Some(Some(before)) if !now.is_empty() => {
-                (code::new_findings(plan.raw, before, &after), code::findings(plan.raw, before).is_empty())
+        let parses = Some(now.is_empty());
+        match plan.old.map(|old| read(&old.raw)).filter(|before| !before.is_empty()) {
+            Some(before) if !now.is_empty() => {
+                let findings = code::new_findings(plan.raw, &before, &after);
+                (Self { parses, findings }, code::findings(plan.raw, &before).is_empty())
             }
-            Some(_) | None => (now.clone(), false),
-        };
-        (Self { parses: Some(now.is_empty()), findings }, parsed)
+            Some(_) | None => (Self { parses, findings: now }, false),
+        }
     }
 
     /// What was refused, the fact behind it, what stands there and what would, the next call.
@@ -198,6 +197,7 @@ impl Parsed {
         );
         let data = json!({
             "error": "breaks", "path": plan.raw, "findings": self.facts(), "before": there, "after": made,
+            RETRY: true,
         });
         Outcome { data, ..failed("breaks", text) }
     }

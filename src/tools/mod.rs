@@ -52,6 +52,10 @@ pub use read::image_type;
 pub use shell::shell_name;
 pub(crate) use shell::{Over, Until, drive, end};
 
+/// Marks, in the data of a refusal, that the same call may be made again and can then do more. Bounded
+/// by whoever sets it.
+pub const RETRY: &str = "retry";
+
 /// What a tool may use. Borrowed for one call.
 pub struct ToolCx<'a> {
     pub cwd: &'a Path,

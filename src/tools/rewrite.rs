@@ -2,7 +2,7 @@
 //! text itself tells. What it does not speak of is not lost.
 //!
 //! Where the harness does not ask for that, and where there is no file or none with lines, the text is
-//! the whole. `data`: `path`, `how` (`whole`, `parts`), `names` (what was replaced), `created`,
+//! the whole. `data`: `path`, `how` (`whole`, `parts`), `names` (what was replaced or is new), `created`,
 //! `lines`, `bytes`, and for a change of a file `from` and `snippet`, its rows around the change. A text
 //! that is neither: `error` is `lost_names`, `unknown_names`, `elided` or `unparsable`, with `missing`,
 //! `unknown` and `known` names.
@@ -15,7 +15,7 @@ use super::rows;
 use super::seen::Intent;
 use super::text::{self, Text};
 use super::{ToolCx, Toolbox, edit, failed, path, words, write};
-use crate::code::{self, Adapted, Misfit};
+use crate::code::{self, Adapted, Misfit, Why};
 use crate::model::Outcome;
 
 /// Names listed in a text.
@@ -50,8 +50,9 @@ fn fit(cx: &ToolCx<'_>, raw: &str, (before, answer): (&str, &str)) -> Result<Ada
     let whole = || Adapted::Whole(answer.to_owned());
     match code::adapt(raw, before, answer) {
         Ok(Adapted::Parts { .. }) if wanted => Ok(whole()),
-        Err(misfit) if wanted && misfit.elided.is_none() && misfit.broken.is_none() => Ok(whole()),
+        Err(Misfit { why: Why::Names, .. }) if wanted => Ok(whole()),
         Ok(adapted) => Ok(adapted),
+        Err(_) if !answer.trim().is_empty() && before.contains(answer.trim()) => Err(same(raw)),
         Err(misfit) => Err(explain(raw, &misfit)),
     }
 }
@@ -96,7 +97,8 @@ fn parts(
     let stored =
         toolbox.store(cx, &old.path, (&change, &parsed)).map_err(|error| path::fault(cx, raw, error))?;
     let snippet = changed(before, text);
-    let said = format!("replaced {} in {}; {}", quoted(names), path::show_str(raw), snippet.said());
+    let said =
+        format!("put {} into {}, the rest stays; {}", quoted(names), path::show_str(raw), snippet.said());
     let outcome = Outcome {
         seen: vec![toolbox.shows(cx, stored, &snippet.extent)],
         data: json!({
@@ -148,23 +150,26 @@ fn same(raw: &str) -> Outcome {
 
 /// What was refused, the fact behind it, what the file has, the next call.
 fn explain(raw: &str, misfit: &Misfit) -> Outcome {
-    let (error, why) = match misfit {
-        Misfit { elided: Some(line), .. } => {
-            ("elided", format!("`{}` stands for code that was left out", line.trim()))
+    const WHOLE: &str = "Send the whole file, or only those of its definitions that change, each whole";
+    let (error, why, next) = match misfit {
+        Misfit { why: Why::Elided(line), .. } => {
+            let why = format!("`{}` stands for code that was left out", line.trim());
+            ("elided", why, "Send every line of it, or only the definitions that change, each whole")
         }
-        Misfit { broken: Some(wrong), .. } => {
-            ("unparsable", format!("the text does not parse, line {}: {}", wrong.line, wrong.what))
+        Misfit { why: Why::Broken(wrong), .. } => {
+            let why = format!("the text does not parse, line {}: {}", wrong.line, wrong.what);
+            ("unparsable", why, "Send it again as code alone, with that put right")
         }
         Misfit { unknown, .. } if !unknown.is_empty() => {
-            ("unknown_names", format!("it does not define {}", quoted(unknown)))
+            ("unknown_names", format!("it has no one place for {}", quoted(unknown)), WHOLE)
         }
-        Misfit { missing, .. } => ("lost_names", format!("the text lacks {}", quoted(missing))),
+        Misfit { missing, known, .. } if missing == known => {
+            ("lost_names", "the text defines nothing of what the file defines".to_owned(), WHOLE)
+        }
+        Misfit { missing, .. } => ("lost_names", format!("the text lacks {}", quoted(missing)), WHOLE),
     };
-    let text = format!(
-        "{} was left as it is: {why}. It defines {}. Send the whole file, or only those of its definitions that change, each whole",
-        path::show_str(raw),
-        quoted(&misfit.known)
-    );
+    let (shown, has) = (path::show_str(raw), quoted(&misfit.known));
+    let text = format!("{shown} was left as it is: {why}. It defines {has}. {next}");
     let data = json!({
         "error": error, "path": raw,
         "missing": misfit.missing, "unknown": misfit.unknown, "known": misfit.known,

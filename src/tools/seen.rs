@@ -170,6 +170,7 @@ impl Record {
 }
 
 /// A change that was made.
+#[derive(Clone, Copy)]
 pub(super) struct Wrote<'a> {
     pub(super) before: Option<&'a [u8]>,
     pub(super) after: &'a [u8],

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tack::config::{
     ApprovalPolicy, Change, Config, ConfigError, Dirs, Env, Inputs, Loaded, Override, Strictness, Warning,
-    Weight, apply, choose, known, load, resolve,
+    Weight, apply, choose, keep_harness, known, load, resolve,
 };
 use tack::model::WireKind;
 use tack::sandbox::Mode;
@@ -482,6 +482,14 @@ fn an_edit_changes_one_key_and_nothing_else() {
     apply(&path, &[set(&["model"], "new"), set(&["profiles", "a", "harness"], "pi"), remove]).unwrap();
     apply(&path, &[set(&["model_providers", "acme", "base_url"], "http://a")]).unwrap();
     insta::assert_snapshot!(fs::read_to_string(&path).unwrap());
+
+    keep_harness(&path, "ollama/qwen3:8b", "local").unwrap();
+    keep_harness(&path, "ollama/qwen3:8b", "pi").unwrap();
+    let text = fs::read_to_string(&path).unwrap();
+    assert!(
+        text.ends_with("\n[models.\"ollama/qwen3:8b\"]\nharness = \"pi\"\n") && text.contains("# kept"),
+        "{text}"
+    );
 
     let broken = Kit::new().user("model = \n");
     let path = broken.dirs().config_file().unwrap();

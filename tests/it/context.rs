@@ -124,6 +124,21 @@ async fn old_results_are_masked_in_blocks_and_every_call_stays_answered() {
     assert!(last.contains("of read long.txt]") && last.matches("line 20 of").count() == 2, "{last}");
 }
 
+/// What the model still has is not sent again where the manifest says so; what was masked is.
+#[tokio::test]
+async fn what_was_masked_can_be_read_again() {
+    let masking = "[context]\nresults = 2\nblock = 3\n";
+    for (more, whole) in [(masking, true), ("", false)] {
+        let again = [0, 1, 2, 3, 4, 0].into_iter().enumerate();
+        let read = |(nth, place)| calls(&format!("c{nth}"), "read", &part(place));
+        let server = Server::start(again.map(read).collect());
+        let manifest = format!("schema = 1\nextends = \"minimal\"\n[read]\nonce = true\n{more}");
+        play(&server, &manifest, model(None), &["look"]).await;
+        let last = server.requests()[6].body["messages"].as_array().unwrap().last().unwrap().to_string();
+        assert_eq!(last.contains("line 20 of"), whole, "{last}");
+    }
+}
+
 /// The messages without the marks for the prompt cache, which move.
 fn plain(messages: &[Value]) -> Vec<String> {
     messages

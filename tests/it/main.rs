@@ -9,6 +9,7 @@ mod bad_server;
 mod bad_session;
 mod bad_words;
 #[cfg(target_os = "linux")]
+mod bench;
 mod bench_add;
 mod bench_tasks;
 mod cell;

@@ -246,6 +246,11 @@ fn ollama_is_not_sent_what_it_would_cut() {
     assert_eq!(ran.stderr.matches(remedy).count(), 1, "{}", ran.stderr);
     assert!(ran.stderr.contains("the server read 2048 of about 9"), "{}", ran.stderr);
 
+    // Nor by a word that promises more than is loaded.
+    let set = home(&[("ollama", small.url())]);
+    let ran = set.run(["-p", &long, "-m", "ollama/qwen3:8b", "-c", "model_context_window=99999"]).code(1);
+    assert!(ran.stderr.contains("has room for 4096"), "{}", ran.stderr);
+
     let idle = ollama_with(0, vec![says("ok")]);
     let ran = run(&idle, "hi").code(0);
     assert!(ran.stderr.contains("4096 tokens are assumed") && ran.stderr.contains(remedy), "{}", ran.stderr);

@@ -135,6 +135,52 @@ async fn an_unseen_file_is_overwritten_only_line_by_line_shown() {
 }
 
 #[tokio::test]
+async fn a_definition_is_not_replaced_blindly() {
+    let code = "def a():\n    return 1\n\n\ndef b():\n    return 2\n";
+    let call = rewrite("f.py", "def b():\n    return 3\n");
+    let bench = || {
+        let mut bench = seen().file("f.py", code);
+        bench.guards.keep_names = true;
+        bench
+    };
+    let blind = bench();
+    let outcome = blind.run(&call).await;
+    refused(&outcome, "unseen");
+    assert_eq!((&outcome.data["rows"], &outcome.data["retry"]), (&"6:     return 2".into(), &true.into()));
+    assert_eq!(blind.run(&call).await.state, State::Ok, "the same again, now that it was shown");
+    let printed = bench();
+    printed.run(&shell("cat f.py")).await;
+    assert_eq!(printed.run(&call).await.state, State::Ok);
+    let mut given = bench();
+    given.asked = format!("Make b return 3. This is f.py:\n{code}");
+    assert_eq!(given.run(&call).await.state, State::Ok);
+    let mut unread = seen().file("f.py", code);
+    unread.guards = tack::model::Guards { keep_names: true, ..Default::default() };
+    unread.needs_read = true;
+    assert_eq!(unread.run(&call).await.state, State::Ok, "a part loses nothing, read or not");
+    let whole = rewrite("f.py", "def a():\n    return 0\n\n\ndef b():\n    return 0\n");
+    let mut unread = bench();
+    unread.guards.seen = false;
+    unread.needs_read = true;
+    refused(&unread.run(&whole).await, "unread");
+}
+
+#[tokio::test]
+async fn an_edit_that_was_made_already_is_told_so() {
+    let bench = Bench::new().file("f", "one = 1\n");
+    let call = edit("f", "one = 1", "number = 12");
+    assert_eq!(bench.run(&call).await.state, State::Ok);
+    let again = bench.run(&call).await;
+    refused(&again, "no_match");
+    assert_eq!(
+        again.text,
+        "f was left as it is: the old text is not in it, but the new text is there already, at line 1; nothing is left to do for this edit"
+    );
+    let short = edit("f", "nothing like it", "12");
+    assert!(bench.run(&short).await.data["already"].is_null());
+}
+
+#[tokio::test]
 async fn a_long_file_is_not_overwritten_whole() {
     let mut bench = Bench::new().file("f", rows(100)).file("short", rows(80)).file("bin", b"a\0b");
     bench.guards.whole = Some(80);

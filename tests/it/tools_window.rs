@@ -1,8 +1,13 @@
 //! Reading as a harness for small models asks for it: a window around a line, and nothing sent twice.
 
-use tack::model::{Action, Keep, Limits, State};
+use std::fmt::Write;
 
-use crate::tools_kit::{Bench, edit, read, write};
+use serde_json::json;
+use tack::harness::{Harness, Library};
+use tack::model::{Action, Keep, Limits, Outcome, Part, State, ToolCall};
+
+use crate::harness_kit::{Session, call};
+use crate::tools_kit::{Bench, edit, read, shell, write};
 
 fn at(path: &str, line: u64) -> Action {
     Action::Read { path: path.into(), line: Some(line), count: None, image: false }
@@ -116,4 +121,48 @@ async fn without_the_guard_everything_is_sent_every_time() {
     let first = bench.run(&read("f")).await;
     let second = bench.run(&read("f")).await;
     assert_eq!((first.text, first.data), (second.text, second.data));
+}
+
+/// By a harness whose tools have no words of their own for results.
+async fn told(harness: &dyn Harness, action: &Action, outcome: &Outcome) -> String {
+    let Part::Call(call) = call(action.kind(), json!({})) else { panic!("no call") };
+    let call = ToolCall { action: action.clone(), ..call };
+    let parts = harness.tell(&call, outcome, &Session::new().view()).await.unwrap();
+    let [Part::Text { text }] = &parts[..] else { panic!("no text") };
+    text.clone()
+}
+
+#[tokio::test]
+async fn the_text_itself_says_what_is_shown_and_how_to_go_on() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir(dir.path().join("mine")).unwrap();
+    std::fs::write(dir.path().join("mine/harness.toml"), "schema = 1\n").unwrap();
+    let tools = "[read]\ndoes = \"read\"\n[read.params]\npath = { type = \"string\", to = \"path\" }\n\
+                 [bash]\ndoes = \"shell\"\n[bash.params]\ncommand = { type = \"string\", to = \"command\" }\n";
+    std::fs::write(dir.path().join("mine/tools.toml"), tools).unwrap();
+    let harness = Library::new(vec![dir.path().to_owned()]).get("mine").unwrap();
+    let mut bench =
+        windowed(3).file("one", "a\n").file("blank", "\n\n").file("empty", "").file("four", rows(4));
+    bench.guards.once = true;
+    let mut all = String::new();
+    for action in [
+        read("f"),
+        read("f"),
+        at("f", 100),
+        at("f", 300),
+        read("four"),
+        at("four", 4),
+        read("one"),
+        read("blank"),
+        read("empty"),
+        read("none"),
+        shell("true"),
+        shell("exit 3"),
+        shell("echo; echo"),
+    ] {
+        let outcome = bench.run(&action).await;
+        let shown = told(&*harness, &action, &outcome).await;
+        writeln!(all, "== {}\n{shown}\n", serde_json::to_string(&action).unwrap()).unwrap();
+    }
+    insta::assert_snapshot!(all);
 }

@@ -42,11 +42,8 @@ pub(super) fn run(model: Option<&String>, flags: &SessionFlags, as_json: bool) -
     let model = Model { class, ..model };
     let told = Told { base: &base, model: &model, clue, assumed, harness: harness.id(), learnt: &learnt };
     let mut out = std::io::stdout().lock();
-    if as_json {
-        writeln!(out, "{}", told.json())?
-    } else {
-        write!(out, "{}", told.text())?
-    }
+    let shown = if as_json { format!("{}\n", told.json()) } else { told.text() };
+    write!(out, "{shown}")?;
     Ok(0)
 }
 

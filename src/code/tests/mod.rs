@@ -2,16 +2,20 @@
 
 use super::*;
 
+mod language;
+mod others;
+mod props;
 mod python;
+mod sound;
 
 /// What became of an answer, in a few words: `whole`, `parts: names`, or why it was refused.
 fn said(path: &str, old: &str, answer: &str) -> String {
     match adapt(path, old, answer) {
         Ok(Adapted::Whole(_)) => "whole".to_owned(),
         Ok(Adapted::Parts { names, .. }) => format!("parts: {}", names.join(", ")),
-        Err(Misfit { elided: Some(line), .. }) => format!("elided: {line}"),
-        Err(Misfit { broken: Some(Finding { line, what }), .. }) => format!("broken: {line}: {what}"),
-        Err(Misfit { missing, unknown, .. }) => {
+        Err(Misfit { why: Why::Elided(line), .. }) => format!("elided: {line}"),
+        Err(Misfit { why: Why::Broken(Finding { line, what }), .. }) => format!("broken: {line}: {what}"),
+        Err(Misfit { why: Why::Names, missing, unknown, .. }) => {
             format!("missing: {}; unknown: {}", missing.join(", "), unknown.join(", "))
         }
     }

@@ -1,3 +1,5 @@
+//! Answers for files of Python.
+
 use super::*;
 
 const CART: &str = r#"""" Carts. """
@@ -73,5 +75,40 @@ fn what_becomes_of_an_answer() {
         ("# ... existing code ...\n\ndef add(a, b):\n    return 1\n", "parts: add"),
     ] {
         assert_eq!(said("cart.py", CART, answer), want, "{answer}");
+    }
+}
+
+#[test]
+fn only_the_replaced_definition_changes() {
+    for (answer, old, new) in [
+        ("def add(a, b):\n    return b + a\n", "return a + b", "return b + a"),
+        ("def total(self):\n    return 1\n", "return sum(self.items)", "return 1"),
+        ("# Sums.\ndef add(a, b):\n    return a + b\n", "# Adds two.", "# Sums."),
+        ("import sys\n\ndef add(a, b):\n    return a + b\n", "import os\n", "import os\nimport sys\n"),
+        ("import os\n\ndef add(a, b):\n    return a - b\n", "return a + b", "return a - b"),
+        (
+            "class Cart:\n    def clear(self):\n        pass\n\n    def count(self):\n        return 1\n",
+            "    def clear(self):\n        self.items = []\n",
+            "    def clear(self):\n        pass\n\n    def count(self):\n        return 1\n",
+        ),
+        (
+            "def add(a, b):\n    return a + b\n\n\ndef sub(a, b):\n    return a - b\n",
+            "    return a + b\n",
+            "    return a + b\n\n\ndef sub(a, b):\n    return a - b\n",
+        ),
+    ] {
+        assert_eq!(fitted("cart.py", CART, answer), CART.replace(old, new), "{answer}");
+    }
+}
+
+#[test]
+fn errors_read_as_the_compiler_says_them() {
+    for (text, want) in [
+        ("x = (1,\n", "1: `(` is never closed\n"),
+        ("def f():\n    return 1)\n", "2: `)` closes nothing\n"),
+        ("def f():\nx = 1\n", "1: no indented block after `def`\n"),
+        ("x = 1\n    y = 2\n", "2: unexpected indent\n"),
+    ] {
+        assert_eq!(told("a.py", text), want, "{text}");
     }
 }

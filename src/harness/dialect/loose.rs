@@ -3,7 +3,6 @@
 
 use crate::harness::bind::mend;
 
-use super::fenced;
 use super::salvage::{self, Raw};
 
 /// The form in which a reply that came as text calls `tool`, in the words of a manifest's `salvage`;
@@ -14,7 +13,8 @@ pub fn form(text: &str, tool: &str) -> Option<&'static str> {
         Some(Raw::Calls(calls, _)) => calls.iter().any(|(name, _)| name.eq_ignore_ascii_case(tool)),
         Some(Raw::CutOff | Raw::Unreadable) | None => false,
     };
-    let forms: [(&'static str, fn(&str) -> Option<Raw>); 4] = [
+    type Read = fn(&str) -> Option<Raw>;
+    let forms: [(&'static str, Read); 4] = [
         ("json", salvage::json_form),
         ("hermes", salvage::hermes),
         ("xml", salvage::xml),
@@ -26,7 +26,7 @@ pub fn form(text: &str, tool: &str) -> Option<&'static str> {
 }
 
 fn is_shell_block(body: &str) -> bool {
-    let blocks = fenced::blocks(body, &salvage::shells());
+    let blocks = salvage::shell_blocks(body);
     matches!(&blocks[..], [block] if body.trim() == body[block.span.0..block.span.1].trim())
 }
 

@@ -356,7 +356,7 @@ pub(super) fn markers(body: &str) -> Option<Raw> {
 
 /// One shell block and not a word around it.
 fn shell(kit: &Kit, body: &str) -> Option<Raw> {
-    let blocks = fenced::blocks(body, &shells());
+    let blocks = shell_blocks(body);
     let [Block { text, span }] = &blocks[..] else { return None };
     let call = command(kit, text)?;
     (body.trim() == body[span.0..span.1].trim()).then_some(Raw::Calls(vec![call], *span))
@@ -365,13 +365,18 @@ fn shell(kit: &Kit, body: &str) -> Option<Raw> {
 /// Where a shell block is how commands are written, the first one counts, unless a call stands before
 /// it. What follows was made up.
 fn first_shell(kit: &Kit, body: &str) -> Option<Raw> {
-    let blocks = fenced::blocks(body, &shells());
+    let blocks = shell_blocks(body);
     let Block { text, span } = blocks.first()?;
     let before = &body[..span.0];
     if is_json_call(text) || only_shows(before) || before.lines().any(file::is_call) {
         return None;
     }
     Some(Raw::Calls(vec![command(kit, text)?], (span.0, body.len())))
+}
+
+pub(super) fn shell_blocks(body: &str) -> Vec<Block> {
+    let labels = ["bash", "sh", "shell"].map(str::to_owned).to_vec();
+    fenced::blocks(body, &Dialect { labels, ..Dialect::default() })
 }
 
 fn command(kit: &Kit, text: &str) -> Option<(String, Value)> {
@@ -390,11 +395,6 @@ fn command(kit: &Kit, text: &str) -> Option<(String, Value)> {
 /// A block that is labelled as a command and holds a call in JSON.
 pub(super) fn is_json_call(text: &str) -> bool {
     matches!(json_calls(text), Some(Ok(_)))
-}
-
-/// What makes a block one for the shell.
-pub(super) fn shells() -> Dialect {
-    Dialect { labels: ["bash", "sh", "shell"].map(str::to_owned).to_vec(), ..Dialect::default() }
 }
 
 /// The first call of an offered tool in the text. What begins like one and is none, or the tags of
