@@ -100,15 +100,3 @@ fn only_the_replaced_definition_changes() {
         assert_eq!(fitted("cart.py", CART, answer), CART.replace(old, new), "{answer}");
     }
 }
-
-#[test]
-fn errors_read_as_the_compiler_says_them() {
-    for (text, want) in [
-        ("x = (1,\n", "1: `(` is never closed\n"),
-        ("def f():\n    return 1)\n", "2: `)` closes nothing\n"),
-        ("def f():\nx = 1\n", "1: no indented block after `def`\n"),
-        ("x = 1\n    y = 2\n", "2: unexpected indent\n"),
-    ] {
-        assert_eq!(told("a.py", text), want, "{text}");
-    }
-}
