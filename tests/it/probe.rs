@@ -303,7 +303,8 @@ fn the_probe_and_the_class_are_shown() {
 
     let pages = [("/v1/models", models("qwen-coder", 1_777_088_000)), ("/props", props("stock", 16384))];
     let server = serves(vec![in_json(), held()], &pages);
-    let tested = auto(&server).run(["models", "--test", "--json", "-m", "llamacpp/qwen-coder"]).code(0);
+    // Nobody named one: it is the one that is loaded.
+    let tested = auto(&server).run(["models", "--test", "--json"]).code(0);
     let tested: Value = serde_json::from_str(&tested.stdout).unwrap();
     let probed = json!({"calls": "text", "form": "json", "schema": true});
     assert_eq!(

@@ -53,6 +53,7 @@ enum BenchCommand {
         /// Harness, or the NAME of an --external agent
         #[arg(value_name = "A")]
         a: String,
+        /// The other one
         #[arg(value_name = "B")]
         b: String,
         #[command(flatten)]
@@ -96,15 +97,19 @@ fn compare(a: &str, b: &str, flags: &Flags, session: &SessionFlags) -> Result<i3
         return Err(CliError::usage("harnesses are compared on one model").hint("name one with -m"));
     }
     let (bench, code) = finish(&[a.to_owned(), b.to_owned()], flags, session)?;
+    let recommended = bench::recommend(&bench.entries);
     let compared: Option<Compared> =
         bench.series.subjects.first().map(|one| bench::compare(&bench.entries, &one.model_id(), a, b));
     let shown = print::Shown { bench: &bench, recommended: &[], compared: compared.as_ref() };
     shown.print(flags)?;
-    match compared.and_then(|compared| compared.invalid) {
-        Some(why) => Err(CliError::failed(format!("the comparison is void: {why}"))
-            .hint("let the server as it is and run it again with --fresh")),
-        None => Ok(code),
+    if let Some(why) = compared.and_then(|compared| compared.invalid) {
+        return Err(CliError::failed(format!("the comparison is void: {why}"))
+            .hint("let the server as it is and run it again with --fresh"));
     }
+    if flags.store {
+        store(&bench.base, &recommended)?;
+    }
+    Ok(code)
 }
 
 /// A bench that was run, as far as it came.
@@ -146,8 +151,10 @@ fn finish(harnesses: &[String], flags: &Flags, session: &SessionFlags) -> Result
     let (done, of) = (series.jobs().iter().filter(|job| results.has(&job.key)).count(), series.jobs().len());
     let go_on = format!("{done} of {of} runs are in {}", results.path().display());
     let code = match finished? {
-        Finished::All if done == 0 => FAILED,
-        Finished::All => 0,
+        Finished::All => {
+            note(&go_on);
+            if done == 0 { FAILED } else { 0 }
+        }
         Finished::Stopped => {
             note(&format!("stopped; {go_on}: the same command goes on from there"));
             match stopper.why() {
@@ -249,10 +256,10 @@ fn tasks(base: &Base, flags: &Flags) -> Result<(Vec<Task>, String), CliError> {
     for task in Task::all(&dir) {
         tasks.push(task.map_err(|error| CliError::usage(format!("task {error}")))?);
     }
-    let which = match (flags.kept, flags.tuning) {
-        (true, _) => "kept half",
-        (_, true) => "tuning half",
-        (false, false) => "all",
+    let half = match (flags.kept, flags.tuning) {
+        (true, _) => Some("kept half"),
+        (_, true) => Some("tuning half"),
+        (false, false) => None,
     };
     tasks.retain(|task| (!flags.kept || task.kept) && !(flags.tuning && task.kept));
     for wanted in &flags.only {
@@ -284,8 +291,10 @@ fn tasks(base: &Base, flags: &Flags) -> Result<(Vec<Task>, String), CliError> {
             CliError::usage("no task is left to run").hint("look at --tasks, --only, --kept and --tuning")
         );
     }
-    let count = tasks.len();
-    Ok((tasks, format!("{count} tasks ({which})")))
+    let which: Vec<&str> = half.into_iter().chain(flags.only.iter().map(String::as_str)).collect();
+    let which = if which.is_empty() { "all".to_owned() } else { which.join(", ") };
+    let count = print::count(u32::try_from(tasks.len()).unwrap_or(u32::MAX), "task");
+    Ok((tasks, format!("{count} ({which})")))
 }
 
 fn tasks_dir(base: &Base, flags: &Flags) -> Result<PathBuf, CliError> {
@@ -369,6 +378,10 @@ fn store(base: &Base, recommended: &[Recommended]) -> Result<(), CliError> {
         return Err(CliError::usage("nothing to store: no model solved anything under one of two harnesses"));
     }
     for one in recommended {
+        if base.library.get(&one.harness).is_err() {
+            note(&format!("not stored: {} is no harness of tack's", one.harness));
+            continue;
+        }
         let key = ["models", one.model.as_str(), "harness"].map(str::to_owned).to_vec();
         config::apply(&path, &[Change::Set(key, one.harness.as_str().into())])?;
         note(&format!("stored in {}: {} for {}", path.display(), one.harness, one.model));
