@@ -123,6 +123,10 @@ fn a_real_difference_is_found_and_the_better_harness_stored() {
     assert_snapshot!(plain(&first.join("\n"), &place));
     let config = std::fs::read_to_string(place.tack.home().join("config.toml")).unwrap();
     assert!(config.contains("[models.\"mock/mock\"]\nharness = \"minimal\""), "{config}");
+    // What was done in a run can be read.
+    let log = place.tack.home().join("bench").join(place.results()[0]["session"].as_str().unwrap());
+    let shown = place.tack.run(["sessions".into(), "show".into(), log.display().to_string()]).code(0);
+    assert!(shown.stdout.contains("Write t00 into the file out."), "{}", shown.stdout);
     let last = ran.stderr.lines().rev().nth(1).unwrap();
     assert!(last.starts_with("28 of 28 runs are in ") && last.ends_with("/bench/results.jsonl"), "{last}");
 }
