@@ -23,7 +23,10 @@ enum Read {
 }
 
 fn types(source: &str) -> BTreeMap<String, Read> {
-    let of_type = Regex::new(r"(?ms)^#\[derive\(([^)]*)\)\]\n((?:#\[.*?\]\n)*)pub (struct|enum) (\w+)(?:<T>)? \{\n(.*?)^\}").unwrap();
+    let of_type = Regex::new(
+        r"(?ms)^#\[derive\(([^)]*)\)\]\n((?:#\[.*?\]\n)*)pub (struct|enum) (\w+)(?:<T>)? \{\n(.*?)^\}",
+    )
+    .unwrap();
     let line = Regex::new(r"^    (?:pub (\w+): (.+)|(\w+)),$").unwrap();
     let renamed = Regex::new(r#"rename = "([^"]+)""#).unwrap();
     let inner = Regex::new(r"[\w:]+(?:<T>)?$").unwrap();
@@ -190,7 +193,7 @@ const ROWS: [(&str, &str); 36] = [
     ("Lines of a named file that is shown at once", "context.named"),
 ];
 
-/// Keys of `[class.…]` that need no row: how a result is cut is the same everywhere.
+/// `over` laid over `base`, key by key.
 fn merged(base: &Table, over: &Table) -> Table {
     let mut all = base.clone();
     for (key, value) in over {
@@ -296,9 +299,26 @@ fn every_folder_of_the_source_is_in_the_table_of_the_architecture() {
 }
 
 #[test]
+fn every_harness_is_in_the_table_of_the_readme() {
+    let readme = text("README.md");
+    let mut count = 0;
+    for entry in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("harnesses")).unwrap() {
+        let dir = entry.unwrap().path();
+        if dir.join("harness.toml").is_file() {
+            let id = dir.file_name().unwrap().to_str().unwrap().to_owned();
+            assert!(readme.contains(&format!("| `{id}` |")), "README.md has no row for {id}");
+            count += 1;
+        }
+    }
+    assert!(count > 6, "{count} harnesses");
+}
+
+#[test]
 fn links_between_documents_lead_somewhere() {
-    let link = Regex::new(r"\]\(([^)#:]+)\)").unwrap();
-    for path in ["README.md", "harnesses/README.md", "docs/local-models.md", "docs/config.md", "docs/sandbox.md"] {
+    let link = Regex::new(r"\]\(([^)#:]+)(?:#[^)]*)?\)").unwrap();
+    for path in
+        ["README.md", "harnesses/README.md", "docs/local-models.md", "docs/config.md", "docs/sandbox.md"]
+    {
         let here = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
         for one in link.captures_iter(&text(path)) {
             assert!(here.parent().unwrap().join(&one[1]).exists(), "{path} links to {}", &one[1]);
