@@ -144,6 +144,11 @@ fn a_comparison_stores_the_better_harness_too_and_never_another_agent() {
     let ran = place.bench(&["compare", "other", "minimal", "--store"]).code(0);
     assert!(ran.stderr.contains(": minimal for mock/mock"), "{}", ran.stderr);
     assert!(config().contains("harness = \"minimal\""), "{}", config());
+    // What auto is shows only in the end.
+    let ran = place.bench(&["compare", "auto", "other", "--only", "t00"]).code(0);
+    assert!(ran.stdout.contains("\nminimal against other on mock/mock: 0 : 0 of 1 task\n"), "{}", ran.stdout);
+    let ran = place.bench(&["compare", "auto", "minimal"]).code(2);
+    assert!(ran.stderr.contains("auto is minimal for this model"), "{}", ran.stderr);
 }
 
 #[test]

@@ -74,7 +74,7 @@ pub(super) fn run(args: &Args, session: &SessionFlags) -> Result<i32, CliError> 
 
 fn measure(args: &Args, session: &SessionFlags) -> Result<i32, CliError> {
     let flags = &args.flags;
-    let (bench, code) = finish(&args.harnesses, flags, session)?;
+    let (bench, code) = finish(subjects(&args.harnesses, flags, session)?, flags, session)?;
     let recommended = bench::recommend(&bench.entries);
     let invalid = bench::changed(&bench.entries);
     let shown = print::Shown { bench: &bench, recommended: &recommended, compared: None };
@@ -96,10 +96,12 @@ fn compare(a: &str, b: &str, flags: &Flags, session: &SessionFlags) -> Result<i3
     if flags.models.len() > 1 {
         return Err(CliError::usage("harnesses are compared on one model").hint("name one with -m"));
     }
-    let (bench, code) = finish(&[a.to_owned(), b.to_owned()], flags, session)?;
+    let subjects = subjects(&[a.to_owned(), b.to_owned()], flags, session)?;
+    let (a, b) = (resolved(a, b, &subjects)?, resolved(b, a, &subjects)?);
+    let (bench, code) = finish(subjects, flags, session)?;
     let recommended = bench::recommend(&bench.entries);
     let compared: Option<Compared> =
-        bench.series.subjects.first().map(|one| bench::compare(&bench.entries, &one.model_id(), a, b));
+        bench.series.subjects.first().map(|one| bench::compare(&bench.entries, &one.model_id(), &a, &b));
     let shown = print::Shown { bench: &bench, recommended: &[], compared: compared.as_ref() };
     shown.print(flags)?;
     if let Some(why) = compared.and_then(|compared| compared.invalid) {
@@ -112,6 +114,22 @@ fn compare(a: &str, b: &str, flags: &Flags, session: &SessionFlags) -> Result<i3
     Ok(code)
 }
 
+/// What runs are called that were asked for as `one`, beside `other`: of `auto` it is the harness that it is.
+fn resolved(one: &str, other: &str, subjects: &[Subject]) -> Result<String, CliError> {
+    if one != "auto" {
+        return Ok(one.to_owned());
+    }
+    let own = |subject: &&Subject| match subject.player {
+        Player::Harness(_) => subject.name != other,
+        Player::External(_) => false,
+    };
+    let named = subjects.iter().find(own).map(|subject| subject.name.clone());
+    named.ok_or_else(|| {
+        CliError::usage(format!("auto is {other} for this model: these are one and the same harness"))
+            .hint("name two")
+    })
+}
+
 /// A bench that was run, as far as it came.
 struct Bench {
     base: Base,
@@ -122,9 +140,8 @@ struct Bench {
 }
 
 /// Runs what is missing. Also gives the exit code, where figures came of it.
-fn finish(harnesses: &[String], flags: &Flags, session: &SessionFlags) -> Result<(Bench, i32), CliError> {
+fn finish(subjects: Vec<Subject>, flags: &Flags, session: &SessionFlags) -> Result<(Bench, i32), CliError> {
     let base = setup::base(session)?;
-    let subjects = subjects(harnesses, flags, session)?;
     let (tasks, which) = tasks(&base, flags)?;
     let series = Series {
         subjects,

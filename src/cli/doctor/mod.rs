@@ -128,6 +128,7 @@ fn served(
     checks.push(Check::ok("model", format!("{} at {}{class}", model.name, model.provider)));
     match base.harness(&model) {
         Ok(harness) => {
+            let (harness, _) = base.fit_window(&mut model.clone(), harness);
             let over = provider.as_ref().map(|provider| base.over_wire(&*harness, provider, &mut model));
             match over.transpose() {
                 Ok(over) => {
