@@ -202,6 +202,14 @@ fn a_window_too_small_for_the_family_gets_the_local_harness() {
     assert!(std::fs::read_to_string(&tack.logs()[0]).unwrap().contains("\"harness\":\"local\""));
     let ran = tack.run(["-p", "hi", "-m", "llamacpp/qwen3-8b", "--harness", "qwen-code"]).code(0);
     assert!(ran.stderr.contains("or take a smaller harness: --harness local"), "{}", ran.stderr);
+    // The doctor names the one that is used, also where the window is only assumed.
+    let idle = ollama_with(0, vec![]);
+    let here = tack.run(["doctor", "-m", "llamacpp/qwen3-8b"]);
+    let tack = home(&[("ollama", idle.url())]);
+    let assumed = tack.run(["doctor", "-m", "ollama/qwen3:8b", "-c", "harness=\"auto\""]);
+    for ran in [here, assumed] {
+        assert!(ran.stdout.contains("harness        local, over the chat wire"), "{}", ran.stdout);
+    }
 }
 
 fn ollama_with(window: u64, script: Vec<Reply>) -> Server {
