@@ -154,7 +154,7 @@ fn every_key_of_a_tool_is_told_of() {
 
 /// Rows of the table of classes: what it is for people, and the key. `tools` and `opening` are
 /// counted, everything else is shown as the manifest has it.
-const ROWS: [(&str, &str); 36] = [
+const ROWS: [(&str, &str); 37] = [
     ("Tools in the surface", "tools"),
     ("Where the tools are listed: in the request, or in the prompt", "dialect.offer"),
     ("Calls in text that are read, by form", "dialect.salvage"),
@@ -173,6 +173,7 @@ const ROWS: [(&str, &str); 36] = [
     ("Most tokens of thinking (0: no limit)", "thinking.most"),
     ("What is told after a reply without a call", "loop.retry"),
     ("A bad reply leaves the history", "loop.forget"),
+    ("A reply whose edits were not made stays, or is only told of", "loop.vain"),
     ("The same call again, nothing changed", "loop.repeats"),
     ("Reading calls in a row", "loop.reads"),
     ("Model requests in a turn", "loop.steps"),
