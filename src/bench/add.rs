@@ -306,6 +306,9 @@ impl Making<'_> {
             }
             self.taken.push("solve: writes the files as the session left them".to_owned());
         }
+        if self.story.commands > 0 {
+            self.open.push("solve: what commands of the session changed is not in it; add that".to_owned());
+        }
         fs::write(self.dir.join("solve"), script)?;
         executable(&self.dir.join("solve"))
     }

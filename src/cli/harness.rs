@@ -30,6 +30,7 @@ enum HarnessCommand {
     },
     /// The exact request a harness makes of a sample session
     Show {
+        /// Harness; tack harness list shows all
         #[arg(value_name = "ID")]
         id: String,
         /// As models of this class see it; without it, as the model in use does
