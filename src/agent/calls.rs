@@ -72,7 +72,7 @@ impl Agent {
             && let Some(first) = self.guard.knows(call)
         {
             let text = self.harness.say(&Saying::RepeatRefused { first });
-            return Outcome { data: json!({ guard::REFUSED: true }), ..Outcome::refused(text) };
+            return Outcome { data: json!({ guard::REPEAT: true }), ..Outcome::refused(text) };
         }
         self.act(&call.action, &self.tool_cx(call, rules, spill)).await
     }

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Agent, End, Event};
 use crate::harness::{Saying, View};
-use crate::model::{Body, Item, Note, NoteKind, Part, Summary};
+use crate::model::{Body, Item, Note, NoteKind, Part, Summary, asked};
 use crate::wire::{AnswerPart, Failure};
 
 /// Share of the window, in percent, at which the history is compacted when nothing else is set.
@@ -166,11 +166,7 @@ impl Agent {
 
     /// What the person asked for last, word for word.
     pub(super) fn last_request(&self) -> &str {
-        let said = self.items.iter().rev().find_map(|item| match &item.body {
-            Body::User(said) => Some(said.text.as_str()),
-            _ => None,
-        });
-        said.unwrap_or_default()
+        asked(&self.items)
     }
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::model::{
-    Action, Body, Keep, Limits, MOST_BYTES, MOST_LINES, Outcome, Part, Reply, State, ToolCall,
+    Action, Body, Keep, Limits, MOST_BYTES, MOST_LINES, Outcome, Part, Reply, State, ToolCall, asked,
 };
 
 use super::bind;
@@ -28,14 +28,14 @@ pub(super) fn limits(kit: &Kit, call: &ToolCall) -> Limits {
         KeepWord::Both => Keep::Both { head_percent: own.head.or(all.head).unwrap_or(50).min(100) },
     };
     Limits {
-        bytes: asked(kit, call).or(own.bytes).or(all.bytes).unwrap_or(MOST_BYTES).min(MOST_BYTES),
+        bytes: wished(kit, call).or(own.bytes).or(all.bytes).unwrap_or(MOST_BYTES).min(MOST_BYTES),
         lines: own.lines.or(all.lines).unwrap_or(MOST_LINES).min(MOST_LINES),
         keep,
     }
 }
 
 /// Bytes of output that the call itself asks for.
-fn asked(kit: &Kit, call: &ToolCall) -> Option<usize> {
+fn wished(kit: &Kit, call: &ToolCall) -> Option<usize> {
     let param = tool_of(kit, call)?.1.tokens.as_ref()?;
     let tokens = bind::mend::object(&call.args).ok()?.get(param)?.as_f64()?;
     (tokens >= 1.0).then_some(tokens as usize).map(|tokens| tokens.saturating_mul(4))
@@ -141,13 +141,11 @@ fn after_line(text: &str, line: &str) -> Option<String> {
 /// The model has called nothing in this turn that could be run, so its work is not to be taken yet. What
 /// was asked as a question may be answered from what was said before.
 pub(super) fn is_early(kit: &Kit, view: &View<'_>) -> bool {
-    let said = view.items.iter().rev().find_map(|item| match &item.body {
-        Body::User(said) => Some(said.text.trim_end()),
-        _ => None,
-    });
+    let said = asked(view.items).trim_end();
     let acts = |call: &ToolCall| !matches!(call.action, Action::Submit { .. } | Action::Unknown { .. });
     kit.manifest.submit.early == Early::Refused
-        && said.is_some_and(|said| !said.ends_with(['?', '？']))
+        && !said.is_empty()
+        && !said.ends_with(['?', '？'])
         && !calls_of_turn(view).any(acts)
 }
 

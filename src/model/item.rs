@@ -222,3 +222,12 @@ pub enum Mark {
         usage: Usage,
     },
 }
+
+/// What the person asked for last, word for word; empty before there is anything.
+pub fn asked(items: &[Item]) -> &str {
+    let said = items.iter().rev().find_map(|item| match &item.body {
+        Body::User(said) => Some(said.text.as_str()),
+        _ => None,
+    });
+    said.unwrap_or_default()
+}

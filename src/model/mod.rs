@@ -21,6 +21,7 @@ pub use class::{Class, Clue, Clues, billions};
 pub use ids::{BlobId, CallId, ItemId, SessionId};
 pub use item::{
     Body, Image, Item, Mark, Note, NoteKind, Origin, Part, Reply, Said, Stop, Summary, ToolCall, ToolResult,
+    asked,
 };
 pub use outcome::{Cut, Keep, Limits, MOST_BYTES, MOST_LINES, Outcome, Seen, State};
 pub use profile::{Calls, Model, Prices, Probed, Thinking, WireKind};
