@@ -6,9 +6,8 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
-use crate::model::{Action, Body, CallId, Item, Mark, Outcome, Part, Seen, State};
+use crate::model::{Action, Body, CallId, Item, Mark, Outcome, Part, Seen, State, hash};
 
 /// A session as far as a task can be made of it.
 #[derive(Default)]
@@ -168,11 +167,6 @@ impl Story {
             self.check = Some(command.to_owned());
         }
     }
-}
-
-/// SHA-256, hex.
-pub(super) fn hash(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Whether a command line looks as if it tested something: it names a test or a check.

@@ -12,11 +12,11 @@ use serde_json::{Value, json};
 
 use super::change::Loaded;
 use super::rows::{self, Hunk, Rows};
-use super::seen::{self, Extent};
+use super::seen::Extent;
 use super::text::{self, Text};
 use super::{RETRY, ToolCx, Toolbox, failed, lock, path, shell, words};
 use crate::code::{self, Finding};
-use crate::model::{Broken, Outcome};
+use crate::model::{Broken, Outcome, hash};
 
 /// Findings that are told.
 const TOLD: usize = 5;
@@ -155,7 +155,7 @@ impl Toolbox {
             "error": "unseen", "path": plan.raw, "from": first, "to": last,
             "rows": shown.join("\n"), "left": left, RETRY: true,
         });
-        let seen = lock(&self.seen).show(&old.real, seen::hash(&old.raw), &extent);
+        let seen = lock(&self.seen).show(&old.real, hash(&old.raw), &extent);
         Outcome { data, seen: vec![seen], ..failed("unseen", text) }
     }
 }

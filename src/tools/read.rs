@@ -15,12 +15,12 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::change::FILE_MOST;
-use super::seen::{self, Extent};
+use super::seen::Extent;
 use super::shell::noted;
 use super::text::{BOM, Census, Encoding, Text, from_latin1};
 use super::walk::{self, Bound};
 use super::{ToolCx, Toolbox, failed, given, lock, path, rows, words};
-use crate::model::{Image, Limits, MOST_BYTES, MOST_LINES, Outcome, State};
+use crate::model::{Image, Limits, MOST_BYTES, MOST_LINES, Outcome, State, hash, hex};
 use crate::sandbox::Policy;
 use crate::sandbox::files::{self, FileError};
 
@@ -124,7 +124,7 @@ fn look(policy: &Policy, target: PathBuf, (mut pager, bound): (Pager, &Bound)) -
             Some(text) => {
                 pager.feed(&text.bytes);
                 let page = pager.finish();
-                What::Text(Page { hash: Some(seen::hash(&head)), encoding: text.encoding, ..page })
+                What::Text(Page { hash: Some(hash(&head)), encoding: text.encoding, ..page })
             }
             None => What::Binary,
         }
@@ -169,7 +169,7 @@ fn stream(
             }
         }
     }
-    Ok(Some(Page { hash: Some(seen::hex(&hasher.finalize())), ..pager.finish() }))
+    Ok(Some(Page { hash: Some(hex(&hasher.finalize())), ..pager.finish() }))
 }
 
 /// The type of an image by its first bytes; None for what is none or is not sent to models.
