@@ -116,7 +116,9 @@ impl Agent {
         };
         let advice = self.guard.note(call, &outcome);
         self.gate.note(&call.action, &outcome);
-        self.reads.note(&call.action, &outcome, &self.policy.cwd);
+        if self.harness.rules(&self.model).reads.is_some() {
+            self.reads.note(&call.action, &outcome, &self.policy.cwd);
+        }
         self.push(Body::Result(ToolResult { call: call.id.clone(), outcome, shown })).await;
         if let Submitted::Yes(message) = submitted {
             return Ok(Some(End::Completed { message: Some(message).filter(|text| !text.is_empty()) }));

@@ -34,12 +34,16 @@ impl Agent {
     /// Compacts if the next request would come near the window's end, or is longer than the harness
     /// wants it. Some: the turn is over.
     pub(super) async fn make_room(&mut self) -> anyhow::Result<Option<End>> {
+        let room = self.room();
+        let wanted = self.harness.rules(&self.model).compact_at.filter(|_| !self.let_grow);
+        if room.or(wanted).is_none() {
+            return Ok(None);
+        }
         let size = self.estimate();
         let reached = |most: Option<u64>| most.filter(|most| size >= *most && self.has_history());
-        if let Some(most) = reached(self.room()) {
+        if let Some(most) = reached(room) {
             return self.compact(&format!("the context is nearly full: about {size} of {most} tokens")).await;
         }
-        let wanted = self.harness.rules(&self.model).compact_at.filter(|_| !self.let_grow);
         let Some(most) = reached(wanted) else { return Ok(None) };
         let why = format!("the context is longer than is good: about {size} of {most} tokens");
         let message = match self.shorten(&why).await? {
