@@ -164,7 +164,7 @@ impl Agent {
             Tier::Namespaces | Tier::Seatbelt | Tier::WindowsToken | Tier::None => return,
         };
         self.told_reduced = true;
-        self.out.send(Event::Warning(reduced.to_owned())).await;
+        self.warn(reduced.to_owned()).await;
         self.note(NoteKind::Fact, reduced.to_owned()).await;
     }
 }

@@ -262,7 +262,7 @@ impl Agent {
         let ran = match self.why_nothing(check, &outcome, when) {
             Some(why) => {
                 self.gate.useless = true;
-                self.out.send(Event::Warning(format!("nothing is checked with `{command}`: {why}"))).await;
+                self.warn(format!("nothing is checked with `{command}`: {why}")).await;
                 Ran::Nothing
             }
             None if outcome.exit == Some(0) => Ran::Passed,
@@ -324,7 +324,7 @@ impl Agent {
         };
         let command = one_line(&check.command);
         let exit = exit.map(|exit| format!(" (exit code {exit})")).unwrap_or_default();
-        self.out.send(Event::Warning(format!("the check `{command}` fails{exit}{since}"))).await;
+        self.warn(format!("the check `{command}` fails{exit}{since}")).await;
     }
 }
 

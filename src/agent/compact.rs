@@ -53,7 +53,7 @@ impl Agent {
             Err(Vain::Because(message)) => message,
         };
         self.let_grow = true;
-        self.out.send(Event::Warning(format!("{message}; going on with all of it"))).await;
+        self.warn(format!("{message}; going on with all of it")).await;
         Ok(None)
     }
 

@@ -181,7 +181,7 @@ impl Agent {
         let (id, cwd) = (self.session.id().clone(), self.policy.cwd.clone());
         self.out.send(Event::Session { id, resumed, cwd }).await;
         for warning in warnings {
-            self.out.send(Event::Warning(warning)).await;
+            self.warn(warning).await;
         }
         let last = self.items.iter().rev().find_map(|item| match &item.body {
             Body::Scene(scene) => Some((**scene).clone()),
@@ -198,7 +198,7 @@ impl Agent {
             project: self.harness.rules(&self.model).facts.then_some(&self.check_keys),
         });
         for warning in warnings {
-            self.out.send(Event::Warning(warning)).await;
+            self.warn(warning).await;
         }
         if last.is_none_or(|last| !scene::same(&last, &now)) {
             self.scene = now.clone();
@@ -236,7 +236,7 @@ impl Agent {
         {
             self.told_unrecorded = true;
             self.out.send(Event::NotRecorded).await;
-            self.out.send(Event::Warning(error.to_string())).await;
+            self.warn(error.to_string()).await;
         }
         self.out.send(Event::Item(Box::new(item.clone()))).await;
         self.newest = id;

@@ -187,6 +187,11 @@ impl Agent {
         self.push(Body::Note(Note { kind, text, harness: None })).await;
     }
 
+    /// Tells the person something that does not end the turn.
+    pub(super) async fn warn(&mut self, text: String) {
+        self.out.send(Event::Warning(text)).await;
+    }
+
     pub(super) async fn fail(&mut self, message: String) -> End {
         self.push(Body::Mark(Mark::Failed { message: message.clone() })).await;
         End::Failed { message }
@@ -227,7 +232,7 @@ impl Agent {
         if !self.told_unrecorded {
             self.told_unrecorded = true;
             self.out.send(Event::NotRecorded).await;
-            self.out.send(Event::Warning(format!("the session is not being recorded: {trouble}"))).await;
+            self.warn(format!("the session is not being recorded: {trouble}")).await;
         }
     }
 
