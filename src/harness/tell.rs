@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::model::{
-    Action, Body, Keep, Limits, MOST_BYTES, MOST_LINES, Outcome, Part, Reply, State, ToolCall, asked,
+    Action, Body, Item, Keep, Limits, MOST_BYTES, MOST_LINES, Outcome, Part, Reply, State, ToolCall, asked,
 };
 
 use super::bind;
@@ -138,15 +138,28 @@ fn after_line(text: &str, line: &str) -> Option<String> {
     (first.trim() == line).then(|| rest.trim().to_owned())
 }
 
-/// The model has called nothing in this turn that could be run, so its work is not to be taken yet. What
-/// was asked as a question may be answered from what was said before.
+/// The model has called nothing in this turn that could be run, or only changes that came to nothing,
+/// so its work is not to be taken yet. What was asked as a question may be answered from what was said
+/// before.
 pub(super) fn is_early(kit: &Kit, view: &View<'_>) -> bool {
     let said = asked(view.items).trim_end();
-    let acts = |call: &ToolCall| !matches!(call.action, Action::Submit { .. } | Action::Unknown { .. });
+    let acts = |call: &ToolCall| match call.action {
+        Action::Submit { .. } | Action::Unknown { .. } => false,
+        ref action => !action.changes_files() || worked(view.items, call),
+    };
     kit.manifest.submit.early == Early::Refused
         && !said.is_empty()
         && !said.ends_with(['?', '？'])
         && !calls_of_turn(view).any(acts)
+}
+
+/// Whether the call's result is in, and good.
+pub(super) fn worked(items: &[Item], call: &ToolCall) -> bool {
+    let good = |item: &Item| match &item.body {
+        Body::Result(result) => result.call == call.id && result.outcome.state == State::Ok,
+        _ => false,
+    };
+    items.iter().rev().any(good)
 }
 
 fn calls_of_turn<'a>(view: &View<'a>) -> impl Iterator<Item = &'a ToolCall> {
@@ -165,13 +178,8 @@ fn calls_of_turn<'a>(view: &View<'a>) -> impl Iterator<Item = &'a ToolCall> {
 /// An earlier call of this turn was answered with the review.
 fn was_reviewed(call: &ToolCall, view: &View<'_>) -> bool {
     let submits = calls_of_turn(view).filter(|earlier| matches!(earlier.action, Action::Submit { .. }));
-    let mut ids = submits.map(|earlier| &earlier.id);
-    ids.any(|id| {
-        let answers = |item: &crate::model::Item| {
-            matches!(&item.body, Body::Result(r) if r.call == *id && r.outcome.state == State::Ok)
-        };
-        *id != call.id && view.items.iter().any(answers)
-    })
+    let mut earlier = submits.filter(|earlier| earlier.id != call.id);
+    earlier.any(|earlier| worked(view.items, earlier))
 }
 
 /// What the reply with this call says besides it.

@@ -145,7 +145,11 @@ fn changed(before: &str, after: &str) -> edit::Snippet {
 }
 
 fn same(raw: &str) -> Outcome {
-    failed("same", format!("{} holds exactly this already; nothing is left to change", path::show_str(raw)))
+    let shown = path::show_str(raw);
+    failed(
+        "same",
+        format!("this is {shown} as it already was, so nothing has changed; write it with the change made"),
+    )
 }
 
 /// What was refused, the fact behind it, what the file has, the next call.
