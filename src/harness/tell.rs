@@ -12,6 +12,7 @@ use super::kit::{Kit, result_name};
 use super::manifest::{Early, KeepWord, Output};
 use super::template::Values;
 use super::tool::{Needs, Tool};
+use super::wish::{asks_for_change, only_asks};
 use super::{Submitted, View};
 
 /// The tool's word, else the harness's, else the most.
@@ -139,8 +140,7 @@ fn after_line(text: &str, line: &str) -> Option<String> {
 }
 
 /// The model has called nothing in this turn that could be run, or only changes that came to nothing,
-/// so its work is not to be taken yet. What was asked as a question may be answered from what was said
-/// before.
+/// so its work is not to be taken yet. A question may be answered from what was said or shown before.
 pub(super) fn is_early(kit: &Kit, view: &View<'_>) -> bool {
     let said = asked(view.items).trim_end();
     let acts = |call: &ToolCall| match call.action {
@@ -149,7 +149,8 @@ pub(super) fn is_early(kit: &Kit, view: &View<'_>) -> bool {
     };
     kit.manifest.submit.early == Early::Refused
         && !said.is_empty()
-        && !said.ends_with(['?', '？'])
+        && !only_asks(said)
+        && (asks_for_change(said) || !said.contains(['?', '？']))
         && !calls_of_turn(view).any(acts)
 }
 

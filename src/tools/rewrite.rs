@@ -148,7 +148,9 @@ fn same(raw: &str) -> Outcome {
     let shown = path::show_str(raw);
     failed(
         "same",
-        format!("this is {shown} as it already was, so nothing has changed; write it with the change made"),
+        format!(
+            "this is {shown} as it already was, so nothing has changed: something in it has to change, or a command has to be run"
+        ),
     )
 }
 
