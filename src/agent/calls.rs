@@ -20,14 +20,7 @@ const WIND_UP: Duration = Duration::from_secs(3);
 impl Agent {
     /// Runs them all. Some: the turn is over.
     pub(super) async fn run_calls(&mut self, reply: &Reply) -> anyhow::Result<Option<End>> {
-        let calls: Vec<ToolCall> = reply
-            .parts
-            .iter()
-            .filter_map(|part| match part {
-                Part::Call(call) => Some(call.clone()),
-                _ => None,
-            })
-            .collect();
+        let calls: Vec<ToolCall> = reply.calls().cloned().collect();
         let rules = self.harness.rules(&self.model);
         let spill = self.session.spill_dir();
         let mut end = None;

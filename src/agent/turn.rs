@@ -6,7 +6,7 @@ use super::calls::Missed;
 use super::check::Room;
 use super::{Agent, End, Event, Schema, Why};
 use crate::harness::{Saying, Verdict, asks_for_change};
-use crate::model::{Body, Mark, Note, NoteKind, Part, Reply, Said, Stop};
+use crate::model::{Body, Mark, Note, NoteKind, Reply, Said, Stop};
 
 /// Steps before the end at which the model is told.
 const LAST_STEPS: u32 = 3;
@@ -87,7 +87,7 @@ impl Agent {
     /// What the harness makes of a reply. Words that fit the wanted form are the last ones, whatever
     /// a dialect would make of them; and where only they are wanted, no words are a call.
     async fn understand(&self, reply: &mut Reply) -> anyhow::Result<Verdict> {
-        let calls = reply.parts.iter().any(|part| matches!(part, Part::Call(_)));
+        let calls = reply.calls().next().is_some();
         if self.only_words() && !calls {
             self.fits(reply);
             return Ok(Verdict::Done);

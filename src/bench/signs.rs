@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::{Sign, Verdict};
 use crate::agent::REPEAT;
-use crate::model::{Action, Body, CallId, Item, Mark, NoteKind, Outcome, Part, State, ToolCall};
+use crate::model::{Action, Body, CallId, Item, Mark, NoteKind, Outcome, State, ToolCall};
 
 /// What `data.error` of an edit says when the place was not found.
 const NOT_FOUND: [&str; 3] = ["no_match", "many_matches", "no_such_line"];
@@ -44,12 +44,7 @@ impl<'a> Found<'a> {
                 if reply.stop.is_cut() {
                     self.add(Sign::CutOff);
                 }
-                for part in &reply.parts {
-                    match part {
-                        Part::Call(call) => self.call(call),
-                        Part::Text { .. } | Part::Thinking { .. } | Part::Image(_) => {}
-                    }
-                }
+                reply.calls().for_each(|call| self.call(call));
             }
             Body::Result(result) => {
                 if let Some(call) = self.calls.get(&result.call).copied() {
@@ -142,7 +137,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::model::{ItemId, Note, Origin, Reply, Stop, ToolResult, Usage, WireKind};
+    use crate::model::{ItemId, Note, Origin, Part, Reply, Stop, ToolResult, Usage, WireKind};
 
     fn origin() -> Origin {
         let text = |text: &str| text.to_owned();

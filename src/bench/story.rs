@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::model::{Action, Body, CallId, Item, Mark, Outcome, Part, Seen, State, hash};
+use crate::model::{Action, Body, CallId, Item, Mark, Outcome, Seen, State, hash};
 
 /// A session as far as a task can be made of it.
 #[derive(Default)]
@@ -60,11 +60,7 @@ impl Story {
                 }
                 Body::Assistant(reply) => {
                     story.answer = Some(reply.said()).filter(|said| !said.is_empty()).or(story.answer);
-                    for part in &reply.parts {
-                        if let Part::Call(call) = part {
-                            calls.insert(&call.id, &call.action);
-                        }
-                    }
+                    calls.extend(reply.calls().map(|call| (&call.id, &call.action)));
                 }
                 Body::Result(result) => {
                     if let Some(action) = calls.get(&result.call) {

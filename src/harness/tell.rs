@@ -143,9 +143,8 @@ fn after_line(text: &str, line: &str) -> Option<String> {
 /// so its work is not to be taken yet. A question may be answered from what was said or shown before.
 pub(super) fn is_early(kit: &Kit, view: &View<'_>) -> bool {
     let said = asked(view.items).trim_end();
-    let acts = |call: &ToolCall| match call.action {
-        Action::Submit { .. } | Action::Unknown { .. } => false,
-        ref action => !action.changes_files() || worked(view.items, call),
+    let acts = |call: &ToolCall| {
+        !matches!(call.action, Action::Submit { .. } | Action::Unknown { .. }) && !is_vain(view.items, call)
     };
     kit.manifest.submit.early == Early::Refused
         && !said.is_empty()
@@ -154,8 +153,13 @@ pub(super) fn is_early(kit: &Kit, view: &View<'_>) -> bool {
         && !calls_of_turn(view).any(acts)
 }
 
+/// The call was to change files, and did not.
+pub(super) fn is_vain(items: &[Item], call: &ToolCall) -> bool {
+    call.action.changes_files() && !worked(items, call)
+}
+
 /// Whether the call's result is in, and good.
-pub(super) fn worked(items: &[Item], call: &ToolCall) -> bool {
+fn worked(items: &[Item], call: &ToolCall) -> bool {
     let good = |item: &Item| match &item.body {
         Body::Result(result) => result.call == call.id && result.outcome.state == State::Ok,
         _ => false,
@@ -170,10 +174,7 @@ fn calls_of_turn<'a>(view: &View<'a>) -> impl Iterator<Item = &'a ToolCall> {
         Body::Assistant(reply) => Some(reply),
         _ => None,
     });
-    replies.flat_map(|reply| &reply.parts).filter_map(|part| match part {
-        Part::Call(call) => Some(call),
-        _ => None,
-    })
+    replies.flat_map(Reply::calls)
 }
 
 /// An earlier call of this turn was answered with the review.

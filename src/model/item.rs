@@ -148,6 +148,16 @@ pub struct ToolResult {
     pub shown: Vec<Part>,
 }
 
+impl Reply {
+    /// Its calls, in order.
+    pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Call(call) => Some(call),
+            Part::Text { .. } | Part::Thinking { .. } | Part::Image(_) => None,
+        })
+    }
+}
+
 impl Stop {
     /// The reply stops in the middle.
     pub fn is_cut(&self) -> bool {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::harness::View;
 use crate::harness::kit::{Kit, bare_schema};
 use crate::harness::manifest::Again;
-use crate::harness::tell::worked;
+use crate::harness::tell::is_vain;
 use crate::model::{Action, Body, Item, NoteKind, Part, Reply, ToolCall};
 
 /// Most characters of a text in a call that a server holds to a schema. llama.cpp unrolls such a
@@ -59,15 +59,9 @@ fn is_thinking(part: &Part) -> bool {
 }
 
 fn calls_nothing(items: &[Item], reply: &Reply) -> bool {
-    let mut calls = reply.parts.iter().filter_map(|part| match part {
-        Part::Call(call) => Some(call),
-        Part::Text { .. } | Part::Thinking { .. } | Part::Image(_) => None,
-    });
-    let vain = |call: &ToolCall| match &call.action {
-        Action::Unknown { .. } => true,
-        action => action.changes_files() && !worked(items, call),
-    };
-    calls.next().is_some_and(vain) && calls.all(vain)
+    let mut calls = reply.calls().peekable();
+    let nothing = |call: &ToolCall| matches!(call.action, Action::Unknown { .. }) || is_vain(items, call);
+    calls.peek().is_some() && calls.all(nothing)
 }
 
 /// The calls of all tools as one schema: what tells them apart comes first, nothing may be added, and
