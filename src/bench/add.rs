@@ -14,7 +14,8 @@ use serde::Serialize;
 
 use super::folder;
 use super::room::{Room, Script};
-use super::story::{Known, Story, hash};
+use super::story::{Known, Story};
+use crate::model::hash;
 use crate::sandbox::{Exit, Mode, Op, Policy, Scratch, Verdict, Wish};
 use crate::store::Loaded;
 use crate::tools::Over;

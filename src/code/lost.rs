@@ -1,5 +1,7 @@
 //! What an old text defines and a new one does not.
 
+use std::time::Duration;
+
 use similar::TextDiff;
 
 use super::outline::{Kind, Piece};
@@ -89,9 +91,12 @@ fn renamed(old: Level, new: Level) -> bool {
     })
 }
 
+/// Longest that two texts are compared; what takes longer has little in common.
+const LONGEST: Duration = Duration::from_millis(500);
+
 /// Whether two texts are mostly the same.
 fn alike(one: &str, other: &str) -> bool {
-    TextDiff::from_words(one, other).ratio() > 0.6
+    TextDiff::configure().timeout(LONGEST).diff_words(one, other).ratio() > 0.6
 }
 
 /// A text with its white space evened out, to compare by.

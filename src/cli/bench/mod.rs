@@ -20,7 +20,7 @@ use crate::agent::{Stopper, Why};
 use crate::bench::{
     self, Compared, Finished, Own, Player, Recommended, Results, Runner, Series, Subject, Task,
 };
-use crate::config::{self, Change};
+use crate::config;
 use crate::sandbox::{Mode, Wish};
 use flags::Flags;
 
@@ -399,8 +399,7 @@ fn store(base: &Base, recommended: &[Recommended]) -> Result<(), CliError> {
             note(&format!("not stored: {} is no harness of tack's", one.harness));
             continue;
         }
-        let key = ["models", one.model.as_str(), "harness"].map(str::to_owned).to_vec();
-        config::apply(&path, &[Change::Set(key, one.harness.as_str().into())])?;
+        config::keep_harness(&path, &one.model, &one.harness)?;
         note(&format!("stored in {}: {} for {}", path.display(), one.harness, one.model));
     }
     Ok(())

@@ -43,6 +43,13 @@ struct Head {
     skip: usize,
 }
 
+/// What a block holds: in Markdown there are blocks too.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Inside {
+    Code,
+    Markdown,
+}
+
 /// What the reading of a reply may know of its session.
 pub(super) struct Known<'a> {
     /// Whether the project or the talk has this path.
@@ -73,13 +80,13 @@ pub(super) fn files(body: &str, known: &Known<'_>) -> Found {
         let head = head.filter(|head| suits(fence.label, &head.path));
         let block = |head: &Head| head.line.is_some() || !is_call_block(&lines, at);
         let head = head.filter(block);
-        let inside = lines.get(at + 1).map_or(body.len(), |line| line.from);
+        let start = lines.get(at + 1).map_or(body.len(), |line| line.from);
         let commands = known.commands && is_shell(fence.label);
-        if head.is_none() && (commands || begins_like_a_call(&body[inside..])) {
+        if head.is_none() && (commands || begins_like_a_call(&body[start..])) {
             break;
         }
-        let is_prose = head.as_ref().is_some_and(|head| is_markdown(&head.path));
-        let Some(end) = end(&lines, at, is_prose) else {
+        let inside = head.as_ref().map_or(Inside::Code, |head| Inside::of(&head.path));
+        let Some(end) = end(&lines, at, inside) else {
             return if head.is_some() { Found::CutOff } else { files_or_nothing(found) };
         };
         if let Some(head) = head {
@@ -164,12 +171,12 @@ pub(super) fn is_call(line: &str) -> bool {
 
 /// A block that names no file above itself may be a call in JSON.
 fn is_call_block(lines: &[Line<'_>], at: usize) -> bool {
-    end(lines, at, false).is_some_and(|end| is_json_call(&content(&lines[at + 1..end], 0)))
+    end(lines, at, Inside::Code).is_some_and(|end| is_json_call(&content(&lines[at + 1..end], 0)))
 }
 
 /// The line that closes the block. A fence with a label opens a block within; in Markdown, where one
 /// without may do so too, the last one that makes the fences even closes.
-fn end(lines: &[Line<'_>], at: usize, markdown: bool) -> Option<usize> {
+fn end(lines: &[Line<'_>], at: usize, inside: Inside) -> Option<usize> {
     let opens = fence(lines[at].text)?;
     let fences = || {
         let inner = lines.iter().enumerate().skip(at + 1);
@@ -179,7 +186,7 @@ fn end(lines: &[Line<'_>], at: usize, markdown: bool) -> Option<usize> {
     let until =
         fences().find(|(place, _)| starts_file(lines, *place)).map_or(lines.len(), |(place, _)| place);
     let near = || fences().filter(|(place, _)| *place < until);
-    if markdown {
+    if inside == Inside::Markdown {
         let mut bare = near().filter(|(_, inner)| inner.label.is_empty());
         let labelled = near().count() - bare.clone().count();
         if bare.clone().count() > labelled && (bare.clone().count() - labelled) % 2 == 1 {
@@ -244,7 +251,7 @@ fn is_label_of(word: &str, path: &str) -> bool {
     !extension(path).is_empty() && !is_shell(&word) && (word == label(path) || word == extension(path))
 }
 
-/// The paths in what a person wrote, each once.
+/// The paths in what a person wrote, in order, each once.
 pub(crate) fn paths(text: &str) -> Vec<String> {
     let words = text.split_whitespace().map(|word| {
         let word = word.trim_matches(['`', '*', '"', '\'', ',', ';', ':', '(', ')', '!', '?', '<', '>']);
@@ -391,8 +398,11 @@ fn extension(path: &str) -> &str {
     name.rsplit_once('.').map_or("", |(_, ext)| ext)
 }
 
-fn is_markdown(path: &str) -> bool {
-    ["md", "markdown", "mdx"].contains(&extension(path).to_ascii_lowercase().as_str())
+impl Inside {
+    fn of(path: &str) -> Self {
+        let ending = extension(path).to_ascii_lowercase();
+        if ["md", "markdown", "mdx"].contains(&ending.as_str()) { Self::Markdown } else { Self::Code }
+    }
 }
 
 fn is_shell(word: &str) -> bool {
