@@ -80,18 +80,46 @@ fn renamed(old: Level, new: Level) -> bool {
         if was == is {
             return complete();
         }
-        let text = old.core(was_piece).replace(was.as_str(), is);
+        let renamed = |text: &str| {
+            let pairs = old_keys.iter().zip(&new_keys).filter(|(was, is)| was != is);
+            pairs.fold(text.to_owned(), |text, (was, is)| text.replace(was.as_str(), is))
+        };
         was_piece.kind == is_piece.kind
             && !new_keys.contains(was)
             && !old_keys.contains(is)
             && complete()
-            && alike(&text, new.core(is_piece))
+            && alike(&renamed(old.core(was_piece)), new.core(is_piece))
     })
 }
 
-/// Whether two texts are mostly the same.
+/// Whether two texts are the same but for a little. What is short and alike may be two things, as tests are.
 fn alike(one: &str, other: &str) -> bool {
-    TextDiff::from_words(one, other).ratio() > 0.6
+    words(one) == words(other) || one.len() > 200 && TextDiff::from_words(one, other).ratio() > 0.8
+}
+
+/// Whether a class of both levels, or one within it, is in the new one without anything but its functions.
+pub(super) fn fields(old: Level, new: Level) -> bool {
+    old.pieces.iter().filter(|piece| piece.kind == Kind::Scope).any(|piece| {
+        let same = new.pieces.iter().find(|new| new.kind == Kind::Scope && new.key() == piece.key());
+        same.is_some_and(|same| {
+            let (below, same) = (old.below(piece), new.below(same));
+            bare(below, same) || fields(below, same)
+        })
+    })
+}
+
+/// Whether the new level has none of the old one's fields, or of its other parts that are no functions, and not as
+/// many others.
+pub(super) fn bare(old: Level, new: Level) -> bool {
+    [&[Kind::Value][..], &[Kind::Import, Kind::Rest][..], &[Kind::Head][..]].iter().any(|kinds| {
+        let of = |level: Level| -> Vec<String> {
+            let all = level.pieces.iter().filter(|piece| kinds.contains(&piece.kind));
+            all.map(|piece| if piece.kind == Kind::Value { piece.key() } else { words(level.core(piece)) })
+                .collect()
+        };
+        let (before, after) = (of(old), of(new));
+        after.len() < before.len() && !before.iter().any(|one| after.contains(one))
+    })
 }
 
 /// A text with its white space evened out, to compare by.
