@@ -66,7 +66,8 @@ fn whole(
     if text == before {
         return Err(same(raw));
     }
-    let mut outcome = write::put(toolbox, cx, raw, (Some(old), &text))?;
+    let mixed = Text::decode(&old.raw).and_then(|form| mixed(&form.bytes, before, &text));
+    let mut outcome = write::put(toolbox, cx, raw, (Some(old), mixed.as_ref().unwrap_or(&text)))?;
     let snippet = changed(before, &text);
     if let Value::Object(data) = &mut outcome.data {
         data.insert("how".into(), "whole".into());
@@ -129,6 +130,12 @@ fn graft(bytes: &[u8], before: &str, after: &str) -> Vec<u8> {
     }
     out.extend(own[at..].concat());
     out
+}
+
+/// The new text with the line ends that its lines have, where the file has both sorts.
+fn mixed(bytes: &[u8], before: &str, text: &str) -> Option<String> {
+    let both = bytes.windows(2).any(|two| two == b"\r\n") && !text::all_crlf(bytes);
+    String::from_utf8(graft(bytes, before, text)).ok().filter(|_| both)
 }
 
 /// The new text's lines from the first to the last difference.
