@@ -168,6 +168,9 @@ impl Fit<'_> {
         let before = Level { text: old.text, pieces: &old.outline.pieces, depth: Depth::Top };
         let after = Level { text: &new.text, pieces, depth: Depth::Top };
         let mut missing = lost::names(before, after);
+        let count = missing.len();
+        missing.retain(|name| !lost::moved(name, old.text, &new.text));
+        let moved = missing.len() < count;
         missing.retain(|name| !self.going.name(name));
         let all = missing.is_empty() && new.extent == Extent::Full;
         let whole = || {
@@ -176,7 +179,7 @@ impl Fit<'_> {
             let text = if kept == old.text { ended(answer, old.text) } else { kept };
             Ok(Adapted::Whole(headed(old.text, &text)))
         };
-        if all && is_whole(before, after) {
+        if all && (is_whole(before, after) || moved && shows_enough(before, after)) {
             return whole();
         }
         match Merge::new(language, old, &new).run(pieces) {
@@ -229,7 +232,8 @@ fn line(level: Level, piece: &Piece) -> String {
 /// least some of what is no definition. Otherwise it is only its definitions, such as the one function of a
 /// file without the imports above it.
 fn is_whole(old: Level, new: Level) -> bool {
-    let there: Vec<String> = new.pieces.iter().map(|piece| line(new, piece)).collect();
+    // What ran there may run in a function now.
+    let there: Vec<String> = new.text.lines().map(lost::words).collect();
     let mut runs = old.pieces.iter().filter(|piece| matches!(piece.kind, Kind::Rest | Kind::Guard));
     shows_any(old, new) && runs.all(|piece| there.contains(&line(old, piece))) && !lost::fields(old, new)
 }

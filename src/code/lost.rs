@@ -48,8 +48,12 @@ pub(super) fn names(old: Level, new: Level) -> Vec<String> {
     for piece in old.counted() {
         let key = piece.key();
         let Some(same) = left.iter().position(|new| new.key() == key) else {
-            // Of a variable that is set more than once, one place is enough.
-            if piece.kind != Kind::Value || !new.counted().any(|new| new.key() == key) {
+            // Of a variable that is set more than once, one place is enough; and one of several names may have
+            // got more of them.
+            let covers = |new: &Piece| {
+                new.kind == piece.kind && piece.names.iter().all(|name| new.names.contains(name))
+            };
+            if !matches!(piece.kind, Kind::Value | Kind::Block) || !new.counted().any(covers) {
                 found.push(key);
             }
             continue;
@@ -62,6 +66,25 @@ pub(super) fn names(old: Level, new: Level) -> Vec<String> {
         }
     }
     found
+}
+
+/// Whether what had this name is defined elsewhere in the new text, as in a class or a function that was made of
+/// it, and as often. What a script exports may be exported in the other way.
+pub(super) fn moved(name: &str, old: &str, new: &str) -> bool {
+    if name == "default" || name == "module.exports" || name.starts_with("exports.") {
+        return new.lines().any(|line| line.starts_with("export "))
+            && !old.lines().any(|line| line.starts_with("export "));
+    }
+    name.rsplit('.').next().unwrap_or(name).split(", ").all(|name| {
+        let name = regex::escape(name);
+        let words = "def|class|fn|func|function|const|let|var|struct|enum|trait|interface|static|type|mod";
+        let form = format!(
+            r"(?m)\b(?:{words})\s(?:[^\n=({{]*\s|\([^)\n]*\)\s*)?{name}\b|^\s*{name}\s*(?::[^=\n]+)?=[^=]|^\s*(?:async\s+)?{name}\s*\([^)\n]*\)\s*\{{"
+        );
+        let Ok(form) = regex::Regex::new(&form) else { return false };
+        let (before, after) = (form.find_iter(old).count(), form.find_iter(new).count());
+        before > 0 && after >= before
+    })
 }
 
 /// Whether the levels define the same in the same order, some of it under other names.

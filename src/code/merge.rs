@@ -153,7 +153,11 @@ impl<'a> Merge<'a> {
     fn method(&self, old: &'a [Piece], piece: &'a Piece) -> Result<Option<&'a Piece>, Unfit> {
         let shared = |old: &&Piece| old.defines() && old.names.iter().any(|name| piece.names.contains(name));
         if let Some(wider) = old.iter().find(shared) {
-            let missing = wider.names.iter().filter(|name| !piece.names.contains(name)).cloned().collect();
+            let missing: Vec<String> =
+                wider.names.iter().filter(|name| !piece.names.contains(name)).cloned().collect();
+            if missing.is_empty() && wider.kind == piece.kind {
+                return Ok(Some(wider));
+            }
             return Err(Unfit { missing, ..Unfit::default() });
         }
         if piece.kind != Kind::Function {

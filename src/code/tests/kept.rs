@@ -123,6 +123,28 @@ fn a_part_is_not_taken_for_the_whole() {
 }
 
 #[test]
+fn what_stands_elsewhere_now_is_not_lost() {
+    let go = "package a\n\nimport \"fmt\"\n\nconst (\n\tA = iota\n\tB\n)\n\nfunc F() { fmt.Println(A) }\n";
+    let longer = "const (\n\tA = iota\n\tB\n\tD\n)\n";
+    assert_eq!(said("a.go", go, &go.replace("\tB\n", "\tB\n\tD\n")), "whole");
+    assert_eq!(fitted("a.go", go, longer), go.replace("\tB\n", "\tB\n\tD\n"));
+    let blocks = "import sys\nif sys.argv:\n    def f():\n        return 1\n";
+    assert_eq!(said("a.py", blocks, &format!("{blocks}    def h():\n        return 2\n")), "whole");
+    let script = "import sys\n\nname = \"x\"\nprint(name)\n";
+    let wrapped = "import sys\n\n\ndef main():\n    name = \"x\"\n    print(name)\n\n\nmain()\n";
+    assert_eq!(said("a.py", script, wrapped), "whole");
+    let functions = "import math\n\n\ndef add(a):\n    return a\n\n\ndef sub(a):\n    return a\n";
+    let class = "import math\n\n\nclass Calc:\n    def add(self, a):\n        return a\n\n    def sub(self, a):\n        return a\n";
+    assert_eq!(said("a.py", functions, class), "whole");
+    let common = "const fs = require('fs');\nfunction a() { return fs; }\nmodule.exports = { a };\n";
+    let module = "import fs from 'fs';\nexport function a() { return fs; }\n";
+    assert_eq!(said("a.js", common, module), "whole");
+    // A method of the same name is another one.
+    let two = "def run():\n    return 1\n\n\nclass A:\n    def run(self):\n        return 2\n";
+    assert_eq!(said("a.py", two, "class A:\n    def run(self):\n        return 3\n"), "parts: A");
+}
+
+#[test]
 fn what_a_person_lets_go_may_go() {
     let cart = "class Cart:\n    def a(self):\n        return 1\n\n    def clear(self):\n        return 2\n";
     let less = "class Cart:\n    def a(self):\n        return 1\n";
