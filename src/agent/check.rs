@@ -23,9 +23,9 @@ use regex::Regex;
 
 use super::fingerprint::{self, Fingerprint};
 use super::harmless::harmless;
-use super::wish::{asks_for_repair, only_asks};
 use super::{Agent, End, Event};
 use crate::harness::Saying;
+use crate::harness::{asks_for_repair, only_asks};
 use crate::model::{
     Action, Body, CallId, Keep, Limits, MOST_BYTES, MOST_LINES, Mark, NoteKind, Outcome, State, ToolCall,
 };

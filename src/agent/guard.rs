@@ -34,6 +34,8 @@ struct Seen {
     /// The first line of it with text.
     first: String,
     times: u32,
+    /// It came to something.
+    made: bool,
 }
 
 /// What to do about the call that just ended.
@@ -47,8 +49,11 @@ pub enum Advice {
 
 impl Guard {
     /// The first line of what this very call gave before, if nothing changed since.
+    ///
+    /// A change that was not made may be tried again: it is answered by what is wrong with it.
     pub fn knows(&self, call: &ToolCall) -> Option<&str> {
-        let seen = self.seen.get(&signature(call)).filter(|seen| seen.times > 0)?;
+        let made = |seen: &&Seen| seen.made || !call.action.changes_files();
+        let seen = self.seen.get(&signature(call)).filter(|seen| seen.times > 0).filter(made)?;
         Some(&seen.first)
     }
 
@@ -62,7 +67,8 @@ impl Guard {
             self.seen.values_mut().for_each(|seen| seen.times = 0);
         }
         let result = hash(&(outcome.state as u8, &outcome.text, outcome.exit));
-        let fresh = || Seen { result, first: first_line(&outcome.text), times: 0 };
+        let made = outcome.state == State::Ok;
+        let fresh = || Seen { result, first: first_line(&outcome.text), times: 0, made };
         let seen = self.seen.entry(signature).or_insert_with(fresh);
         if seen.result != result && outcome.data[REFUSED] != true {
             *seen = fresh();

@@ -20,7 +20,6 @@ mod request;
 pub mod scene;
 mod stop;
 mod turn;
-mod wish;
 
 use std::collections::HashSet;
 use std::ffi::OsString;

@@ -4,9 +4,8 @@ use tokio::task::JoinHandle;
 
 use super::calls::Missed;
 use super::check::Room;
-use super::wish::asks_for_change;
 use super::{Agent, End, Event, Schema, Why};
-use crate::harness::{Saying, Verdict};
+use crate::harness::{Saying, Verdict, asks_for_change};
 use crate::model::{Body, Mark, Note, NoteKind, Part, Reply, Said, Stop};
 
 /// Steps before the end at which the model is told.

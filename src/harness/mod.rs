@@ -19,6 +19,7 @@ mod saying;
 mod tell;
 mod template;
 mod tool;
+mod wish;
 
 #[cfg(test)]
 mod testing;
@@ -27,6 +28,7 @@ pub use dialect::form as read_loose;
 pub use load::{LOCAL, Library, Listing, LoadError};
 pub use sample::{Sample, model as sample_model, scene as sample_scene, tokens};
 pub use saying::Saying;
+pub use wish::{asks_for_change, asks_for_repair, only_asks};
 
 /// The paths in what a person wrote, in order.
 pub fn named(text: &str) -> Vec<String> {

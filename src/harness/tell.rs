@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::model::{
-    Action, Body, Keep, Limits, MOST_BYTES, MOST_LINES, Outcome, Part, Reply, State, ToolCall,
+    Action, Body, Item, Keep, Limits, MOST_BYTES, MOST_LINES, Outcome, Part, Reply, State, ToolCall,
 };
 
 use super::bind;
@@ -12,6 +12,7 @@ use super::kit::{Kit, result_name};
 use super::manifest::{Early, KeepWord, Output};
 use super::template::Values;
 use super::tool::{Needs, Tool};
+use super::wish::{asks_for_change, only_asks};
 use super::{Submitted, View};
 
 /// The tool's word, else the harness's, else the most.
@@ -138,17 +139,29 @@ fn after_line(text: &str, line: &str) -> Option<String> {
     (first.trim() == line).then(|| rest.trim().to_owned())
 }
 
-/// The model has called nothing in this turn that could be run, so its work is not to be taken yet. What
-/// was asked as a question may be answered from what was said before.
+/// The model has called nothing in this turn that could be run, or only changes that came to nothing,
+/// so its work is not to be taken yet. A question may be answered from what was said or shown before.
 pub(super) fn is_early(kit: &Kit, view: &View<'_>) -> bool {
     let said = view.items.iter().rev().find_map(|item| match &item.body {
         Body::User(said) => Some(said.text.trim_end()),
         _ => None,
     });
-    let acts = |call: &ToolCall| !matches!(call.action, Action::Submit { .. } | Action::Unknown { .. });
+    let acts = |call: &ToolCall| match call.action {
+        Action::Submit { .. } | Action::Unknown { .. } => false,
+        ref action => !action.changes_files() || worked(view.items, call),
+    };
     kit.manifest.submit.early == Early::Refused
-        && said.is_some_and(|said| !said.ends_with(['?', '？']))
+        && said.is_some_and(|said| !only_asks(said) && (asks_for_change(said) || !said.contains(['?', '？'])))
         && !calls_of_turn(view).any(acts)
+}
+
+/// Whether the call's result is in, and good.
+pub(super) fn worked(items: &[Item], call: &ToolCall) -> bool {
+    let good = |item: &Item| match &item.body {
+        Body::Result(result) => result.call == call.id && result.outcome.state == State::Ok,
+        _ => false,
+    };
+    items.iter().rev().any(good)
 }
 
 fn calls_of_turn<'a>(view: &View<'a>) -> impl Iterator<Item = &'a ToolCall> {
@@ -169,7 +182,7 @@ fn was_reviewed(call: &ToolCall, view: &View<'_>) -> bool {
     let submits = calls_of_turn(view).filter(|earlier| matches!(earlier.action, Action::Submit { .. }));
     let mut ids = submits.map(|earlier| &earlier.id);
     ids.any(|id| {
-        let answers = |item: &crate::model::Item| {
+        let answers = |item: &Item| {
             matches!(&item.body, Body::Result(r) if r.call == *id && r.outcome.state == State::Ok)
         };
         *id != call.id && view.items.iter().any(answers)

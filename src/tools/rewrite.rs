@@ -149,7 +149,13 @@ fn changed(before: &str, after: &str) -> edit::Snippet {
 }
 
 fn same(raw: &str) -> Outcome {
-    failed("same", format!("{} holds exactly this already; nothing is left to change", path::show_str(raw)))
+    let shown = path::show_str(raw);
+    failed(
+        "same",
+        format!(
+            "this is {shown} as it already was, so nothing has changed: something in it has to change, or a command has to be run"
+        ),
+    )
 }
 
 /// What was refused, the fact behind it, what the file has, the next call.

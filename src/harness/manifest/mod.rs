@@ -366,6 +366,8 @@ pub struct Turn {
     pub retry: Option<String>,
     pub retries: u32,
     pub forget: Forget,
+    /// What stays in the context of a reply whose calls were all changes of files that were not made.
+    pub vain: Vain,
     pub parallel: bool,
     /// Model requests in one turn.
     pub steps: Option<u32>,
@@ -384,6 +386,7 @@ impl Default for Turn {
             retry: None,
             retries: 2,
             forget: Forget::Nothing,
+            vain: Vain::Kept,
             parallel: true,
             steps: None,
             repeats: Repeats::Run,
@@ -434,6 +437,16 @@ pub enum Forget {
     Reply,
     /// Once the model has corrected itself, the failed reply and the correction leave the context.
     Corrected,
+}
+
+/// A small model that sees its failed text writes it again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Vain {
+    Kept,
+    /// The reply is left out, and what came of the last one is told as the user; both are left out
+    /// once another reply followed.
+    Told,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]

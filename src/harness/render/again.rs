@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use crate::harness::View;
 use crate::harness::kit::{Kit, bare_schema};
 use crate::harness::manifest::Again;
-use crate::model::{Action, Body, Item, NoteKind, Part, Reply};
+use crate::harness::tell::worked;
+use crate::model::{Action, Body, Item, NoteKind, Part, Reply, ToolCall};
 
 /// Most characters of a text in a call that a server holds to a schema. llama.cpp unrolls such a
 /// bound into its grammar and refuses 2000 of them (`MAX_REPETITION_THRESHOLD`).
@@ -29,8 +30,8 @@ pub(in crate::harness) fn holds(kit: &Kit, view: &View<'_>) -> bool {
     entry(kit, view).is_some_and(|entry| entry.schema)
 }
 
-/// How many replies at the end of this turn, in a row, came to nothing: they were corrected, or none
-/// of their calls could be understood.
+/// How many replies at the end of this turn, in a row, came to nothing: they were corrected, none of
+/// their calls could be understood, or all they did was a change of files that was not made.
 fn unusable(items: &[Item]) -> usize {
     let mut count = 0;
     let mut corrected = false;
@@ -38,7 +39,9 @@ fn unusable(items: &[Item]) -> usize {
         match &item.body {
             Body::User(_) => break,
             Body::Note(note) => corrected |= note.kind == NoteKind::Correction,
-            Body::Assistant(reply) if std::mem::take(&mut corrected) || calls_nothing(reply) => count += 1,
+            Body::Assistant(reply) if std::mem::take(&mut corrected) || calls_nothing(items, reply) => {
+                count += 1
+            }
             // It was cut while it thought, and asked for again.
             Body::Assistant(reply) if reply.parts.iter().all(is_thinking) => {}
             Body::Assistant(_) => break,
@@ -52,13 +55,16 @@ fn is_thinking(part: &Part) -> bool {
     matches!(part, Part::Thinking { .. })
 }
 
-fn calls_nothing(reply: &Reply) -> bool {
+fn calls_nothing(items: &[Item], reply: &Reply) -> bool {
     let mut calls = reply.parts.iter().filter_map(|part| match part {
-        Part::Call(call) => Some(&call.action),
+        Part::Call(call) => Some(call),
         Part::Text { .. } | Part::Thinking { .. } | Part::Image(_) => None,
     });
-    let unknown = |action: &Action| matches!(action, Action::Unknown { .. });
-    calls.next().is_some_and(unknown) && calls.all(unknown)
+    let vain = |call: &ToolCall| match &call.action {
+        Action::Unknown { .. } => true,
+        action => action.changes_files() && !worked(items, call),
+    };
+    calls.next().is_some_and(vain) && calls.all(vain)
 }
 
 /// The calls of all tools as one schema: what tells them apart comes first, nothing may be added, and

@@ -2,8 +2,9 @@
 
 use std::collections::HashSet;
 
-use crate::harness::manifest::Forget;
-use crate::model::{Body, Item, NoteKind};
+use crate::harness::manifest::{Forget, Vain};
+use crate::harness::tell::worked;
+use crate::model::{Body, Item, NoteKind, Part, Reply, ToolCall};
 
 /// Places of the items that are not sent. What another surface was corrected for would only
 /// mislead on this one, so neither the attempt nor the correction is sent there.
@@ -42,6 +43,37 @@ pub(super) fn forgotten(items: &[Item], forget: Forget, surface: u64) -> HashSet
         }
     }
     out
+}
+
+/// Places of the replies of which nothing is left but what came of the last one, and that one where it
+/// is the newest: see [`Vain`].
+pub(super) fn vain(items: &[Item], vain: Vain) -> (HashSet<usize>, Option<usize>) {
+    let mut out = HashSet::new();
+    let mut newest = None;
+    if vain == Vain::Kept {
+        return (out, newest);
+    }
+    for (at, item) in items.iter().enumerate() {
+        match &item.body {
+            Body::Assistant(reply) if changes_nothing(items, reply) => {
+                out.insert(at);
+                newest = Some(at);
+            }
+            Body::Assistant(_) | Body::User(_) => newest = None,
+            Body::Note(_) | Body::Result(_) | Body::Scene(_) | Body::Summary(_) | Body::Mark(_) => {}
+        }
+    }
+    (out, newest)
+}
+
+/// Its calls were all changes of files, and none was made.
+fn changes_nothing(items: &[Item], reply: &Reply) -> bool {
+    let mut calls = reply.parts.iter().filter_map(|part| match part {
+        Part::Call(call) => Some(call),
+        Part::Text { .. } | Part::Thinking { .. } | Part::Image(_) => None,
+    });
+    let vain = |call: &ToolCall| call.action.changes_files() && !worked(items, call);
+    calls.next().is_some_and(vain) && calls.all(vain)
 }
 
 fn is_foreign(item: &Item, surface: u64) -> bool {

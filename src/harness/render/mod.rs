@@ -159,6 +159,7 @@ impl History<'_> {
         }
         let masks = Masks::new(self.kit, items);
         let forgotten = forget::forgotten(items, self.kit.manifest.turn.forget, self.kit.surface);
+        let (vain, newest) = forget::vain(items, self.kit.manifest.turn.vain);
         let mut replay = Replay::new(self.kit, self.view);
         for (at, item) in items.iter().enumerate().filter(|(at, _)| !forgotten.contains(at)) {
             match &item.body {
@@ -168,6 +169,12 @@ impl History<'_> {
                     thread.push(Role::User, pieces);
                 }
                 Body::Note(note) => self.note(thread, note)?,
+                Body::Assistant(_) if vain.contains(&at) => {
+                    let told = results(items, at).into_iter().flatten().filter(|_| newest == Some(at));
+                    for result in told {
+                        thread.push(Role::User, pieces_of_parts(self.kit, self.view, &result.shown));
+                    }
+                }
                 Body::Assistant(reply) => {
                     replay.reply(thread, reply, &masks.over(at, results(items, at)));
                 }

@@ -56,13 +56,13 @@ const BROKEN: &[&str] = &[
 ];
 
 /// Whether the request asks for files to be changed.
-pub(super) fn asks_for_change(request: &str) -> bool {
+pub fn asks_for_change(request: &str) -> bool {
     sentences(&request.to_lowercase()).iter().any(|sentence| sentence_asks(sentence))
 }
 
 /// Whether the request certainly wants an answer and nothing else, in any language as far as a question
 /// mark tells.
-pub(super) fn only_asks(request: &str) -> bool {
+pub fn only_asks(request: &str) -> bool {
     let request = request.to_lowercase();
     let looks = |word: &str| ASKS.contains(&word) || LOOKS.contains(&word);
     let asks = |sentence: &str| sentence.ends_with(['?', '？']) || opening(sentence).is_none_or(looks);
@@ -70,7 +70,7 @@ pub(super) fn only_asks(request: &str) -> bool {
 }
 
 /// Whether the request may be about the very thing that a failing check tells of.
-pub(super) fn asks_for_repair(request: &str) -> bool {
+pub fn asks_for_repair(request: &str) -> bool {
     words(&request.to_lowercase()).any(|word| BROKEN.contains(&word))
 }
 
