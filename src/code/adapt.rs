@@ -53,6 +53,9 @@ pub enum Why {
     Short([usize; 2]),
 }
 
+/// Most names that are looked for elsewhere.
+const MOVED: usize = 50;
+
 /// Names that the text defines at its top level, in order, each once: functions, classes and other types,
 /// variables and constants; methods of Go as `Type.method`, of Rust `impl Type`. Of a data file its keys.
 pub fn names(path: &str, text: &str) -> Vec<String> {
@@ -169,7 +172,9 @@ impl Fit<'_> {
         let after = Level { text: &new.text, pieces, depth: Depth::Top };
         let mut missing = lost::names(before, after);
         let count = missing.len();
-        missing.retain(|name| !lost::moved(name, old.text, &new.text));
+        if missing.len() <= MOVED {
+            missing.retain(|name| !lost::moved(name, old.text, &new.text));
+        }
         let moved = missing.len() < count;
         missing.retain(|name| !self.going.name(name));
         let all = missing.is_empty() && new.extent == Extent::Full;

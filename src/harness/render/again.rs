@@ -40,7 +40,7 @@ fn unusable(items: &[Item]) -> usize {
             Body::User(_) => break,
             Body::Note(note) => corrected |= note.kind == NoteKind::Correction,
             Body::Assistant(reply) if std::mem::take(&mut corrected) || calls_nothing(items, reply) => {
-                count += 1
+                count += 1;
             }
             // It was cut while it thought, and asked for again.
             Body::Assistant(reply) if reply.parts.iter().all(is_thinking) => {}
