@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use boon::{CompileError, Compiler, SchemaIndex, Schemas, UrlLoader};
 use serde_json::Value;
 
-use super::{Agent, End, Event};
+use super::{Agent, End};
 use crate::harness::Saying;
 use crate::model::{NoteKind, Part, Reply};
 use crate::wire::prompt::Prompt;
@@ -136,15 +136,13 @@ impl Agent {
         if let Some(probed) = &mut self.model.probed {
             probed.schema = false;
         }
-        self.out.send(Event::Warning(format!("{message}; calls are no longer held to a schema"))).await;
+        self.warn(format!("{message}; calls are no longer held to a schema")).await;
     }
 
     /// The server took no schema, or not this one: from here on the model is only told.
     pub(super) async fn drop_schema(&mut self, message: &str) {
         let before = std::mem::replace(&mut self.holds, Holds::Nothing);
-        self.out
-            .send(Event::Warning(format!("{message}; the form of the answer is asked for in words")))
-            .await;
+        self.warn(format!("{message}; the form of the answer is asked for in words")).await;
         if before == Holds::BesideTools {
             self.say_form().await;
         }

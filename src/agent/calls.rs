@@ -20,14 +20,7 @@ const WIND_UP: Duration = Duration::from_secs(3);
 impl Agent {
     /// Runs them all. Some: the turn is over.
     pub(super) async fn run_calls(&mut self, reply: &Reply) -> anyhow::Result<Option<End>> {
-        let calls: Vec<ToolCall> = reply
-            .parts
-            .iter()
-            .filter_map(|part| match part {
-                Part::Call(call) => Some(call.clone()),
-                _ => None,
-            })
-            .collect();
+        let calls: Vec<ToolCall> = reply.calls().cloned().collect();
         let rules = self.harness.rules(&self.model);
         let spill = self.session.spill_dir();
         let mut end = None;
@@ -72,7 +65,7 @@ impl Agent {
             && let Some(first) = self.guard.knows(call)
         {
             let text = self.harness.say(&Saying::RepeatRefused { first });
-            return Outcome { data: json!({ guard::REFUSED: true }), ..Outcome::refused(text) };
+            return Outcome { data: json!({ guard::REPEAT: true }), ..Outcome::refused(text) };
         }
         self.act(&call.action, &self.tool_cx(call, rules, spill)).await
     }
@@ -116,7 +109,9 @@ impl Agent {
         };
         let advice = self.guard.note(call, &outcome);
         self.gate.note(&call.action, &outcome);
-        self.reads.note(&call.action, &outcome, &self.policy.cwd);
+        if self.harness.rules(&self.model).reads.is_some() {
+            self.reads.note(&call.action, &outcome, &self.policy.cwd);
+        }
         self.push(Body::Result(ToolResult { call: call.id.clone(), outcome, shown })).await;
         if let Submitted::Yes(message) = submitted {
             return Ok(Some(End::Completed { message: Some(message).filter(|text| !text.is_empty()) }));
@@ -162,7 +157,7 @@ impl Agent {
             Tier::Namespaces | Tier::Seatbelt | Tier::WindowsToken | Tier::None => return,
         };
         self.told_reduced = true;
-        self.out.send(Event::Warning(reduced.to_owned())).await;
+        self.warn(reduced.to_owned()).await;
         self.note(NoteKind::Fact, reduced.to_owned()).await;
     }
 }

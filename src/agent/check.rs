@@ -149,12 +149,14 @@ impl Reach {
 impl Agent {
     /// To be called before these calls run: learns how the check does while nothing has changed yet.
     pub(super) async fn before_changes(&mut self, calls: &[ToolCall]) {
-        let reach = calls.iter().map(|call| Reach::of(&call.action)).max().unwrap_or(Reach::Nothing);
-        let before = self.gate.turn.before.as_ref();
-        if reach == Reach::Nothing || before.is_some_and(|before| before.ran.is_some()) {
+        if self.gate.turn.before.as_ref().is_some_and(|before| before.ran.is_some()) {
             return;
         }
         let Some(check) = self.check() else { return };
+        let reach = calls.iter().map(|call| Reach::of(&call.action)).max().unwrap_or(Reach::Nothing);
+        if reach == Reach::Nothing {
+            return;
+        }
         let workspace = self.workspace().await;
         if self.gate.turn.before.as_ref().is_some_and(|before| !before.workspace.same(workspace)) {
             return;
@@ -260,7 +262,7 @@ impl Agent {
         let ran = match self.why_nothing(check, &outcome, when) {
             Some(why) => {
                 self.gate.useless = true;
-                self.out.send(Event::Warning(format!("nothing is checked with `{command}`: {why}"))).await;
+                self.warn(format!("nothing is checked with `{command}`: {why}")).await;
                 Ran::Nothing
             }
             None if outcome.exit == Some(0) => Ran::Passed,
@@ -322,7 +324,7 @@ impl Agent {
         };
         let command = one_line(&check.command);
         let exit = exit.map(|exit| format!(" (exit code {exit})")).unwrap_or_default();
-        self.out.send(Event::Warning(format!("the check `{command}` fails{exit}{since}"))).await;
+        self.warn(format!("the check `{command}` fails{exit}{since}")).await;
     }
 }
 

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Agent, End, Event};
 use crate::harness::{Saying, View};
-use crate::model::{Body, Item, Note, NoteKind, Part, Summary};
+use crate::model::{Body, Item, Note, NoteKind, Part, Summary, asked};
 use crate::wire::{AnswerPart, Failure};
 
 /// Share of the window, in percent, at which the history is compacted when nothing else is set.
@@ -34,12 +34,16 @@ impl Agent {
     /// Compacts if the next request would come near the window's end, or is longer than the harness
     /// wants it. Some: the turn is over.
     pub(super) async fn make_room(&mut self) -> anyhow::Result<Option<End>> {
+        let room = self.room();
+        let wanted = self.harness.rules(&self.model).compact_at.filter(|_| !self.let_grow);
+        if room.or(wanted).is_none() {
+            return Ok(None);
+        }
         let size = self.estimate();
         let reached = |most: Option<u64>| most.filter(|most| size >= *most && self.has_history());
-        if let Some(most) = reached(self.room()) {
+        if let Some(most) = reached(room) {
             return self.compact(&format!("the context is nearly full: about {size} of {most} tokens")).await;
         }
-        let wanted = self.harness.rules(&self.model).compact_at.filter(|_| !self.let_grow);
         let Some(most) = reached(wanted) else { return Ok(None) };
         let why = format!("the context is longer than is good: about {size} of {most} tokens");
         let message = match self.shorten(&why).await? {
@@ -49,7 +53,7 @@ impl Agent {
             Err(Vain::Because(message)) => message,
         };
         self.let_grow = true;
-        self.out.send(Event::Warning(format!("{message}; going on with all of it"))).await;
+        self.warn(format!("{message}; going on with all of it")).await;
         Ok(None)
     }
 
@@ -166,11 +170,7 @@ impl Agent {
 
     /// What the person asked for last, word for word.
     pub(super) fn last_request(&self) -> &str {
-        let said = self.items.iter().rev().find_map(|item| match &item.body {
-            Body::User(said) => Some(said.text.as_str()),
-            _ => None,
-        });
-        said.unwrap_or_default()
+        asked(&self.items)
     }
 }
 

@@ -22,7 +22,7 @@ const LINE: usize = 160;
 
 /// Marks, in an outcome's data, a call that was not run because it repeats one: its result would
 /// have been the same.
-pub const REFUSED: &str = "repeat";
+pub const REPEAT: &str = "repeat";
 
 #[derive(Default)]
 pub struct Guard {
@@ -70,7 +70,7 @@ impl Guard {
         let made = outcome.state == State::Ok;
         let fresh = || Seen { result, first: first_line(&outcome.text), times: 0, made };
         let seen = self.seen.entry(signature).or_insert_with(fresh);
-        if seen.result != result && outcome.data[REFUSED] != true {
+        if seen.result != result && outcome.data[REPEAT] != true {
             *seen = fresh();
         }
         seen.times += 1;
@@ -188,7 +188,7 @@ mod tests {
     fn calls_that_were_refused_for_repeating_count_too() {
         let mut guard = Guard::default();
         guard.note(&shell("ls"), &Outcome::ok("same"));
-        let refused = Outcome { data: serde_json::json!({ REFUSED: true }), ..Outcome::refused("again") };
+        let refused = Outcome { data: serde_json::json!({ REPEAT: true }), ..Outcome::refused("again") };
         let advice: Vec<_> = (0..4).map(|_| guard.note(&shell("ls"), &refused)).collect();
         assert_eq!(advice, [Advice::GoOn, Advice::Tell(3), Advice::Tell(4), Advice::Stop(5)]);
     }

@@ -36,6 +36,7 @@ use crate::wire::Client;
 
 pub use answer::{Holds, Schema};
 pub use event::{End, Event, Outbox, events};
+pub use guard::REPEAT;
 pub use stop::{Stopper, Why};
 
 use check::Gate;
@@ -179,7 +180,7 @@ impl Agent {
         let (id, cwd) = (self.session.id().clone(), self.policy.cwd.clone());
         self.out.send(Event::Session { id, resumed, cwd }).await;
         for warning in warnings {
-            self.out.send(Event::Warning(warning)).await;
+            self.warn(warning).await;
         }
         let last = self.items.iter().rev().find_map(|item| match &item.body {
             Body::Scene(scene) => Some((**scene).clone()),
@@ -196,7 +197,7 @@ impl Agent {
             project: self.harness.rules(&self.model).facts.then_some(&self.check_keys),
         });
         for warning in warnings {
-            self.out.send(Event::Warning(warning)).await;
+            self.warn(warning).await;
         }
         if last.is_none_or(|last| !scene::same(&last, &now)) {
             self.scene = now.clone();
@@ -234,7 +235,7 @@ impl Agent {
         {
             self.told_unrecorded = true;
             self.out.send(Event::NotRecorded).await;
-            self.out.send(Event::Warning(error.to_string())).await;
+            self.warn(error.to_string()).await;
         }
         self.out.send(Event::Item(Box::new(item.clone()))).await;
         self.newest = id;

@@ -44,15 +44,11 @@ impl Agent {
                     self.drop_images = true;
                     let (provider, model) = (self.model.provider.clone(), self.model.name.clone());
                     self.push(Body::Mark(Mark::Blind { provider, model })).await;
-                    self.out
-                        .send(Event::Warning(format!("{message}; images are left out of what is sent")))
-                        .await;
+                    self.warn(format!("{message}; images are left out of what is sent")).await;
                 }
                 Failure::NoThinking(message) if !self.drop_thinking && self.has_thinking() => {
                     self.drop_thinking = true;
-                    self.out
-                        .send(Event::Warning(format!("{message}; reasoning is left out of what is sent")))
-                        .await;
+                    self.warn(format!("{message}; reasoning is left out of what is sent")).await;
                 }
                 Failure::NoSchema(message) if shaped == Shaped::Message => self.drop_schema(&message).await,
                 Failure::NoSchema(message) if shaped == Shaped::Call => {
@@ -79,7 +75,7 @@ impl Agent {
                 }
                 Failure::NoTools(message) if self.goes_without_tools().await? => {
                     let said = format!("{message}; the calls of {} are text from now on", self.model.name);
-                    self.out.send(Event::Warning(said)).await;
+                    self.warn(said).await;
                 }
                 Failure::NoTools(message) => {
                     let other = "; a harness whose calls are text needs no tools: --harness swe-agent";

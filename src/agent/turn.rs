@@ -6,7 +6,7 @@ use super::calls::Missed;
 use super::check::Room;
 use super::{Agent, End, Event, Schema, Why};
 use crate::harness::{Saying, Verdict, asks_for_change};
-use crate::model::{Body, Mark, Note, NoteKind, Part, Reply, Said, Stop};
+use crate::model::{Body, Mark, Note, NoteKind, Reply, Said, Stop};
 
 /// Steps before the end at which the model is told.
 const LAST_STEPS: u32 = 3;
@@ -87,7 +87,7 @@ impl Agent {
     /// What the harness makes of a reply. Words that fit the wanted form are the last ones, whatever
     /// a dialect would make of them; and where only they are wanted, no words are a call.
     async fn understand(&self, reply: &mut Reply) -> anyhow::Result<Verdict> {
-        let calls = reply.parts.iter().any(|part| matches!(part, Part::Call(_)));
+        let calls = reply.calls().next().is_some();
         if self.only_words() && !calls {
             self.fits(reply);
             return Ok(Verdict::Done);
@@ -186,6 +186,11 @@ impl Agent {
         self.push(Body::Note(Note { kind, text, harness: None })).await;
     }
 
+    /// Tells the person something that does not end the turn.
+    pub(super) async fn warn(&mut self, text: String) {
+        self.out.send(Event::Warning(text)).await;
+    }
+
     pub(super) async fn fail(&mut self, message: String) -> End {
         self.push(Body::Mark(Mark::Failed { message: message.clone() })).await;
         End::Failed { message }
@@ -226,7 +231,7 @@ impl Agent {
         if !self.told_unrecorded {
             self.told_unrecorded = true;
             self.out.send(Event::NotRecorded).await;
-            self.out.send(Event::Warning(format!("the session is not being recorded: {trouble}"))).await;
+            self.warn(format!("the session is not being recorded: {trouble}")).await;
         }
     }
 

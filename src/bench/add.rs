@@ -14,7 +14,8 @@ use serde::Serialize;
 
 use super::folder;
 use super::room::{Room, Script};
-use super::story::{Known, Story, hash};
+use super::story::{Known, Story};
+use crate::model::hash;
 use crate::sandbox::{Exit, Mode, Op, Policy, Scratch, Verdict, Wish};
 use crate::store::Loaded;
 use crate::tools::Over;
@@ -305,6 +306,9 @@ impl Making<'_> {
                 script.push_str(&lines);
             }
             self.taken.push("solve: writes the files as the session left them".to_owned());
+        }
+        if self.story.commands > 0 {
+            self.open.push("solve: what commands of the session changed is not in it; add that".to_owned());
         }
         fs::write(self.dir.join("solve"), script)?;
         executable(&self.dir.join("solve"))

@@ -94,7 +94,7 @@ pub enum Sign {
     CallAsText,
     /// A reply could not be read as a call, or a call's arguments not as what they have to be.
     Malformed,
-    /// A reply was cut off at a limit.
+    /// A reply was cut off at a limit, or because it ran on.
     CutOff,
     /// The text to replace is not in the file.
     EditNotFound,

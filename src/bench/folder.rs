@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
+use crate::model::hex;
+
 /// An agent that went wild must not fill the disk twice.
 const MOST_BYTES: u64 = 256 * 1024 * 1024;
 const MOST_FILES: usize = 20_000;
@@ -69,7 +71,7 @@ pub(super) fn digest<'a>(files: impl Iterator<Item = (PathBuf, &'a [u8])>) -> St
         hasher.update(format!("{} {} {path}", path.len(), bytes.len()));
         hasher.update(bytes);
     }
-    hasher.finalize()[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&hasher.finalize()[..8])
 }
 
 /// Removes `dir` if it is there.

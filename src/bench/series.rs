@@ -7,6 +7,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 
 use super::run::{Job, Ran, Runner};
 use super::{Entry, Key, Results, Subject, Task, Verdict, Void};
+use crate::model::hash;
 
 /// Void runs in a row after which it makes no sense to go on.
 const VOID: usize = 3;
@@ -88,7 +89,7 @@ impl Series {
         let mut tasks: Vec<&Task> = self.tasks.iter().collect();
         if let Some(seed) = self.seed {
             // The same on every machine: by a hash, and no generator's state.
-            tasks.sort_by_cached_key(|task| sha256(&format!("{seed} {}", task.name)));
+            tasks.sort_by_cached_key(|task| hash(format!("{seed} {}", task.name)));
         }
         tasks
     }
@@ -151,9 +152,4 @@ fn is_outage(entry: &Entry) -> bool {
         (Verdict::Void, Some(Void::Check) | None)
         | (Verdict::Solved | Verdict::Failed | Verdict::Limit, _) => false,
     }
-}
-
-fn sha256(text: &str) -> Vec<u8> {
-    use sha2::Digest;
-    sha2::Sha256::digest(text).to_vec()
 }

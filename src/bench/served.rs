@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use reqwest::Url;
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
+use crate::model::short_hash;
 use crate::wire::client::HttpClient;
 use crate::wire::client::get::Limits;
 use crate::wire::provider::Provider;
@@ -36,7 +36,7 @@ pub async fn served(provider: &Provider, model: &str) -> Result<Option<String>, 
         return Ok(None);
     }
     let text = json!([listed, told]).to_string();
-    Ok(Some(Sha256::digest(text)[..8].iter().map(|byte| format!("{byte:02x}")).collect()))
+    Ok(Some(short_hash(text)))
 }
 
 /// The model's own entry of a list, else the list's names; without what changes by itself.

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, HashSet};
 
 use super::{Sign, Verdict};
-use crate::model::{Action, Body, CallId, Item, Mark, NoteKind, Outcome, Part, State, Stop, ToolCall};
+use crate::agent::REPEAT;
+use crate::model::{Action, Body, CallId, Item, Mark, NoteKind, Outcome, State, ToolCall};
 
 /// What `data.error` of an edit says when the place was not found.
 const NOT_FOUND: [&str; 3] = ["no_match", "many_matches", "no_such_line"];
@@ -40,15 +41,10 @@ impl<'a> Found<'a> {
     fn look(&mut self, item: &'a Item) {
         match &item.body {
             Body::Assistant(reply) => {
-                if reply.stop == Stop::Length {
+                if reply.stop.is_cut() {
                     self.add(Sign::CutOff);
                 }
-                for part in &reply.parts {
-                    match part {
-                        Part::Call(call) => self.call(call),
-                        Part::Text { .. } | Part::Thinking { .. } | Part::Image(_) => {}
-                    }
-                }
+                reply.calls().for_each(|call| self.call(call));
             }
             Body::Result(result) => {
                 if let Some(call) = self.calls.get(&result.call).copied() {
@@ -73,7 +69,7 @@ impl<'a> Found<'a> {
 
     fn result(&mut self, call: &'a ToolCall, outcome: &'a Outcome) {
         let signature = (call.name.as_str(), call.args.as_str(), outcome.text.as_str());
-        if outcome.data["repeat"] == true || self.known.contains(&signature) {
+        if outcome.data[REPEAT] == true || self.known.contains(&signature) {
             self.add(Sign::RepeatedCall);
             return;
         }
@@ -141,7 +137,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::model::{ItemId, Note, Origin, Reply, ToolResult, Usage, WireKind};
+    use crate::model::{ItemId, Note, Origin, Part, Reply, Stop, ToolResult, Usage, WireKind};
 
     fn origin() -> Origin {
         let text = |text: &str| text.to_owned();
@@ -210,12 +206,13 @@ mod tests {
         let twice = [did(1, read(), ok()), did(2, read(), ok())].concat();
         let between = [did(1, read(), ok()), did(2, edit(), ok()), did(3, read(), ok())].concat();
         type Case = (&'static str, Vec<Body>, Verdict, Vec<(Sign, u32)>);
-        let table: [Case; 14] = [
+        let table: [Case; 15] = [
             ("nothing", did(1, edit(), ok()).to_vec(), Verdict::Solved, vec![]),
             ("as text", as_text.to_vec(), Verdict::Solved, vec![(Sign::CallAsText, 1)]),
             ("corrected", vec![Body::Note(note)], Verdict::Solved, vec![(Sign::Malformed, 1)]),
             ("no tool", did(1, unknown, ok()).to_vec(), Verdict::Solved, vec![(Sign::Malformed, 1)]),
             ("length", vec![said(Stop::Length)], Verdict::Solved, vec![(Sign::CutOff, 1)]),
+            ("ran on", vec![said(Stop::RunOn)], Verdict::Solved, vec![(Sign::CutOff, 1)]),
             (
                 "not there",
                 did(1, edit(), failed(json!({"error": "no_match"}))).to_vec(),

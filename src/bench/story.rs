@@ -6,9 +6,8 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
-use crate::model::{Action, Body, CallId, Item, Mark, Outcome, Part, Seen, State};
+use crate::model::{Action, Body, CallId, Item, Mark, Outcome, Seen, State, hash};
 
 /// A session as far as a task can be made of it.
 #[derive(Default)]
@@ -61,11 +60,7 @@ impl Story {
                 }
                 Body::Assistant(reply) => {
                     story.answer = Some(reply.said()).filter(|said| !said.is_empty()).or(story.answer);
-                    for part in &reply.parts {
-                        if let Part::Call(call) = part {
-                            calls.insert(&call.id, &call.action);
-                        }
-                    }
+                    calls.extend(reply.calls().map(|call| (&call.id, &call.action)));
                 }
                 Body::Result(result) => {
                     if let Some(action) = calls.get(&result.call) {
@@ -168,11 +163,6 @@ impl Story {
             self.check = Some(command.to_owned());
         }
     }
-}
-
-/// SHA-256, hex.
-pub(super) fn hash(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Whether a command line looks as if it tested something: it names a test or a check.

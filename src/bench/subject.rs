@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
-use sha2::{Digest, Sha256};
-
 use crate::agent::Holds;
 use crate::harness::Harness;
-use crate::model::{Class, Model};
+use crate::model::{Class, Model, short_hash};
 use crate::wire::Client;
 use crate::wire::provider::Provider;
 
@@ -74,7 +72,7 @@ impl External {
     }
 
     pub fn surface(&self) -> String {
-        Sha256::digest(&self.template)[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+        short_hash(&self.template)
     }
 
     /// The command with its blanks filled in; values are quoted for the shell, and never filled in

@@ -2,7 +2,8 @@
 
 use std::io::Write;
 
-use clap::{Subcommand, ValueEnum};
+use clap::Subcommand;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::json;
 
 use super::args::SessionFlags;
@@ -30,11 +31,12 @@ enum HarnessCommand {
     },
     /// The exact request a harness makes of a sample session
     Show {
+        /// Harness; tack harness list shows all
         #[arg(value_name = "ID")]
         id: String,
         /// As models of this class see it; without it, as the model in use does
-        #[arg(long, value_enum, value_name = "CLASS", ignore_case = true)]
-        class: Option<ClassName>,
+        #[arg(long, value_parser = classes(), value_name = "CLASS", ignore_case = true)]
+        class: Option<Class>,
         /// As this model sees it; also PROVIDER/NAME
         #[arg(short, long, value_name = "NAME")]
         model: Option<String>,
@@ -47,27 +49,11 @@ enum HarnessCommand {
 }
 
 /// Classes by their letters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum ClassName {
-    #[value(name = "S")]
-    S,
-    #[value(name = "M")]
-    M,
-    #[value(name = "L")]
-    L,
-    #[value(name = "F")]
-    F,
-}
-
-impl From<ClassName> for Class {
-    fn from(name: ClassName) -> Self {
-        match name {
-            ClassName::S => Self::S,
-            ClassName::M => Self::M,
-            ClassName::L => Self::L,
-            ClassName::F => Self::F,
-        }
-    }
+fn classes() -> impl TypedValueParser<Value = Class> {
+    PossibleValuesParser::new(Class::ALL.map(Class::letter)).try_map(|letter| {
+        let known = |class: &Class| class.letter().eq_ignore_ascii_case(&letter);
+        Class::ALL.into_iter().find(known).ok_or("no class is called so")
+    })
 }
 
 pub(super) fn run(args: &Args, flags: &SessionFlags) -> Result<i32, CliError> {
@@ -78,7 +64,7 @@ pub(super) fn run(args: &Args, flags: &SessionFlags) -> Result<i32, CliError> {
         Some(HarnessCommand::Show { id, class, model, json }) => {
             let flags = SessionFlags { model: model.clone().or(flags.model.clone()), ..flags.clone() };
             let base = setup::base(&flags)?;
-            let whose = whose(&base, flags.model.is_some(), class.map(Class::from))?;
+            let whose = whose(&base, flags.model.is_some(), *class)?;
             show(&base.library, id, &whose, *json)
         }
     }

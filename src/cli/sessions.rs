@@ -1,6 +1,7 @@
 //! `tack sessions`: list, show, export, remove.
 
 use std::io::Write;
+use std::path::Path;
 
 use clap::Subcommand;
 use serde_json::json;
@@ -33,11 +34,13 @@ enum SessionsCommand {
     },
     /// One session as a person would read it
     Show {
+        /// Its id, or the beginning of it; or a session file, such as a bench keeps
         #[arg(value_name = "ID")]
         id: String,
     },
     /// One session's items as JSON, one a line
     Export {
+        /// As for show
         #[arg(value_name = "ID")]
         id: String,
     },
@@ -70,7 +73,11 @@ pub(super) fn run(args: &Args) -> Result<i32, CliError> {
 }
 
 fn read(sessions: &Sessions, id: &str) -> Result<Loaded, CliError> {
-    let loaded = sessions.read(&sessions.find(id)?)?;
+    let file = Path::new(id);
+    let loaded = match file.extension() {
+        Some(_) if file.is_file() => Sessions::read_file(file)?,
+        Some(_) | None => sessions.read(&sessions.find(id)?)?,
+    };
     for warning in &loaded.warnings {
         let _ = writeln!(std::io::stderr(), "warning: {warning}");
     }

@@ -6,8 +6,6 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use sha2::Digest;
-
 use super::args::{Approval, SessionFlags, SessionMode};
 use super::choice::Chosen;
 use super::error::CliError;
@@ -15,7 +13,7 @@ use super::learn::Ask;
 use crate::agent::{Bounds, Setup, Stopper, scene};
 use crate::config::{self, Config, Dirs, Env, Inputs, Launcher, Override, Strictness};
 use crate::harness::Library;
-use crate::model::{Model, Probed, SessionId};
+use crate::model::{Model, Probed, SessionId, short_hash};
 use crate::sandbox::{EnvWish, Mode, Net, Policy, PolicyError, Scratch, Wish};
 use crate::store::{Session, Sessions};
 use crate::wire::local::Found;
@@ -185,8 +183,7 @@ impl Base {
             return None;
         }
         // By a hash of the whole path: no project may write what another one's tools will read.
-        let hash = sha2::Sha256::digest(self.cwd.as_os_str().as_encoded_bytes());
-        let name: String = hash[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+        let name = short_hash(self.cwd.as_os_str().as_encoded_bytes());
         let path = self.dirs.cache.as_ref()?.join("projects").join(name);
         std::fs::create_dir_all(&path).ok()?;
         Some(path)

@@ -25,33 +25,45 @@ pub fn findings(path: &str, text: &str) -> Vec<Finding> {
     found
 }
 
-/// What `after` has and `before` had not, at most five.
+/// What a change does to a text's syntax.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Change {
+    /// The text parses after it.
+    pub parses: bool,
+    /// It does not, and did before.
+    pub breaks: bool,
+    /// What it has now and had not, at most five.
+    pub new: Vec<Finding>,
+}
+
+/// Compares a text with what becomes of it. None where no parser reads the file.
 ///
 /// Grammars are behind their languages, so a text may have had findings all along. They are told apart by
 /// their words, not lines, which move; and they must have become more, since an edit within what a grammar
 /// does not know changes the words.
-pub fn new_findings(path: &str, before: &str, after: &str) -> Vec<Finding> {
-    let Some(language) = language(path) else { return Vec::new() };
-    let mut found = of(language, after);
-    if found.is_empty() {
-        return found;
+pub fn change(path: &str, before: &str, after: &str) -> Option<Change> {
+    let language = language(path)?;
+    let mut new = of(language, after);
+    if new.is_empty() {
+        return Some(Change { parses: true, breaks: false, new });
     }
     let mut old = of(language, before);
-    let more = found.len().saturating_sub(old.len());
-    found.retain(|new| match old.iter().position(|old| old.what == new.what) {
+    let breaks = old.is_empty();
+    let more = new.len().saturating_sub(old.len());
+    new.retain(|new| match old.iter().position(|old| old.what == new.what) {
         Some(same) => {
             old.swap_remove(same);
             false
         }
         None => true,
     });
-    found.truncate(more.min(MOST));
-    found
+    new.truncate(more.min(MOST));
+    Some(Change { parses: false, breaks, new })
 }
 
 /// All findings, in order.
 pub(super) fn of(language: Language, text: &str) -> Vec<Finding> {
-    let mut found = match language {
+    match language {
         Language::Json | Language::Toml => data::findings(language, text).into_iter().collect(),
         Language::Braces => brackets::findings(text).into_iter().collect(),
         Language::Python
@@ -62,11 +74,7 @@ pub(super) fn of(language: Language, text: &str) -> Vec<Finding> {
         | Language::Go => {
             parse::tree(language, text).map_or_else(Vec::new, |tree| in_tree(language, &tree, text))
         }
-    };
-    if language == Language::Python && found.is_empty() {
-        found = parse::tree(language, text).map_or_else(Vec::new, |tree| python::layout(&tree, text));
     }
-    found
 }
 
 fn in_tree(language: Language, tree: &Tree, text: &str) -> Vec<Finding> {
@@ -88,6 +96,9 @@ fn in_tree(language: Language, tree: &Tree, text: &str) -> Vec<Finding> {
     {
         // Where brackets do not match, whatever else is said is a consequence.
         found = vec![unbalanced];
+    }
+    if language == Language::Python && found.is_empty() {
+        return python::layout(tree, text);
     }
     found
 }

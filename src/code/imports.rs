@@ -25,7 +25,13 @@ pub(super) fn merge<'a>(merge: &mut Merge<'a>, old: &'a [Piece], new: &'a [Piece
         match merge.language {
             Language::Python => added.push(text.to_owned()),
             Language::Go => added.extend(specs(piece, &known)),
-            _ => match clash(piece, &known) {
+            Language::JavaScript
+            | Language::TypeScript
+            | Language::Tsx
+            | Language::Rust
+            | Language::Json
+            | Language::Toml
+            | Language::Braces => match clash(piece, &known) {
                 Clash::None => added.push(text.to_owned()),
                 Clash::Within => {}
                 Clash::Wider(at) => merge.put(known[at].range(), text.to_owned()),

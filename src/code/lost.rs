@@ -1,5 +1,7 @@
 //! What an old text defines and a new one does not.
 
+use std::time::Duration;
+
 use similar::TextDiff;
 
 use super::outline::{Kind, Piece};
@@ -115,9 +117,13 @@ fn renamed(old: Level, new: Level) -> bool {
     })
 }
 
+/// Longest that two texts are compared; what takes longer has little in common.
+const LONGEST: Duration = Duration::from_millis(500);
+
 /// Whether two texts are the same but for a little. What is short and alike may be two things, as tests are.
 fn alike(one: &str, other: &str) -> bool {
-    words(one) == words(other) || one.len() > 200 && TextDiff::from_words(one, other).ratio() > 0.8
+    words(one) == words(other)
+        || one.len() > 200 && TextDiff::configure().timeout(LONGEST).diff_words(one, other).ratio() > 0.8
 }
 
 /// Whether a class of both levels, or one within it, is in the new one without anything but its functions.

@@ -25,7 +25,7 @@ mod python;
 mod script;
 
 pub use adapt::{Adapted, Misfit, Why, adapt, names};
-pub use findings::{Finding, findings, new_findings};
+pub use findings::{Change, Finding, change, findings};
 pub use going::Going;
 pub use language::{Language, language};
 

@@ -65,7 +65,7 @@ fn no_model(provider: Option<&str>) -> ConfigError {
             .hint(format!("name one with -m NAME or `model` in the configuration file; tack models --provider {provider} lists some")),
         None => ConfigError::new("no model is set up").hint(
             "with a key in OPENAI_API_KEY: tack -p PROMPT -m openai/MODEL (other providers likewise); \
-             with a local server: tack -p PROMPT -m ollama/MODEL; with neither: tack demo",
+             with a local server: tack -p PROMPT --oss, or -m ollama/MODEL; with neither: tack demo",
         ),
     }
 }

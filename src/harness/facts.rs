@@ -1,6 +1,8 @@
 //! Facts about the machine and the project, in a text of limited length: what a model would else
 //! spend its first calls on.
 
+use std::borrow::Cow;
+
 use crate::model::{Entry, Instructions, Scene, steers};
 
 use super::kit::Kit;
@@ -52,10 +54,10 @@ fn whole_lines(text: &str, most: usize) -> &str {
 }
 
 /// The project's instructions in at most so many tokens, cut at the end of a line. None: all of them.
-pub(super) fn instructions(all: &[Instructions], tokens: Option<u32>) -> Vec<Instructions> {
-    let Some(tokens) = tokens else { return all.to_vec() };
+pub(super) fn instructions(all: &[Instructions], tokens: Option<u32>) -> Cow<'_, [Instructions]> {
+    let Some(tokens) = tokens else { return Cow::Borrowed(all) };
     if tokens == 0 {
-        return Vec::new();
+        return Cow::Borrowed(&[]);
     }
     let mut room = (tokens as usize).saturating_mul(TOKEN);
     let mut one = |file: &Instructions| {

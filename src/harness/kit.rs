@@ -40,6 +40,8 @@ pub(super) struct Kit {
     texts: Texts,
     /// The harness's own text files as they are, for `file()`.
     files: Arc<BTreeMap<String, String>>,
+    /// What of a template's facts never changes: made once, as every result and request asks for it.
+    bare: Values,
 }
 
 impl Loaded {
@@ -119,6 +121,7 @@ impl Kit {
         let (manifest, tools) = chain.merge(case)?;
         let surface = surface(&manifest, &tools);
         let (own, paths) = own_texts(files, chain)?;
+        let bare = Values::of_tools(&manifest.id, &tools).with("offer", manifest.dialect.offer);
         let mut kit = Self {
             id: manifest.id.clone(),
             manifest,
@@ -126,6 +129,7 @@ impl Kit {
             surface,
             texts: Texts::new(),
             files: Arc::new(own),
+            bare,
         };
         kit.check_tools()?;
         if case == Case::default() {
@@ -282,7 +286,7 @@ impl Kit {
 
     /// Facts for a template that belongs to no request.
     pub fn bare_values(&self) -> Values {
-        Values::of_tools(&self.id, &self.tools).with("offer", self.manifest.dialect.offer)
+        self.bare.clone()
     }
 
     pub fn render(&self, name: &str, values: &Values) -> anyhow::Result<String> {

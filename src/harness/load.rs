@@ -6,7 +6,7 @@ use std::sync::Arc;
 use globset::{GlobBuilder, GlobMatcher};
 use sha2::{Digest, Sha256};
 
-use crate::model::{Class, Model};
+use crate::model::{Class, Model, hex};
 
 use super::Harness;
 use super::files::{COMMON, Files};
@@ -112,7 +112,7 @@ impl Library {
                 }
             }
         }
-        Ok(hasher.finalize()[..8].iter().map(|byte| format!("{byte:02x}")).collect())
+        Ok(hex(&hasher.finalize()[..8]))
     }
 
     /// The request that this harness makes of a sample session, and what the list says of it.

@@ -24,16 +24,12 @@ mod wish;
 #[cfg(test)]
 mod testing;
 
+pub(crate) use dialect::file::paths as named;
 pub use dialect::form as read_loose;
 pub use load::{LOCAL, Library, Listing, LoadError};
 pub use sample::{Sample, model as sample_model, scene as sample_scene, tokens};
 pub use saying::Saying;
 pub use wish::{asks_for_change, asks_for_repair, only_asks};
-
-/// The paths in what a person wrote, in order.
-pub fn named(text: &str) -> Vec<String> {
-    dialect::file::paths(text)
-}
 
 use async_trait::async_trait;
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::model::{
-    Action, Body, Item, Keep, Limits, MOST_BYTES, MOST_LINES, Outcome, Part, Reply, State, ToolCall,
+    Action, Body, Item, Keep, Limits, MOST_BYTES, MOST_LINES, Outcome, Part, Reply, State, ToolCall, asked,
 };
 
 use super::bind;
@@ -29,14 +29,14 @@ pub(super) fn limits(kit: &Kit, call: &ToolCall) -> Limits {
         KeepWord::Both => Keep::Both { head_percent: own.head.or(all.head).unwrap_or(50).min(100) },
     };
     Limits {
-        bytes: asked(kit, call).or(own.bytes).or(all.bytes).unwrap_or(MOST_BYTES).min(MOST_BYTES),
+        bytes: wished(kit, call).or(own.bytes).or(all.bytes).unwrap_or(MOST_BYTES).min(MOST_BYTES),
         lines: own.lines.or(all.lines).unwrap_or(MOST_LINES).min(MOST_LINES),
         keep,
     }
 }
 
 /// Bytes of output that the call itself asks for.
-fn asked(kit: &Kit, call: &ToolCall) -> Option<usize> {
+fn wished(kit: &Kit, call: &ToolCall) -> Option<usize> {
     let param = tool_of(kit, call)?.1.tokens.as_ref()?;
     let tokens = bind::mend::object(&call.args).ok()?.get(param)?.as_f64()?;
     (tokens >= 1.0).then_some(tokens as usize).map(|tokens| tokens.saturating_mul(4))
@@ -142,21 +142,24 @@ fn after_line(text: &str, line: &str) -> Option<String> {
 /// The model has called nothing in this turn that could be run, or only changes that came to nothing,
 /// so its work is not to be taken yet. A question may be answered from what was said or shown before.
 pub(super) fn is_early(kit: &Kit, view: &View<'_>) -> bool {
-    let said = view.items.iter().rev().find_map(|item| match &item.body {
-        Body::User(said) => Some(said.text.trim_end()),
-        _ => None,
-    });
-    let acts = |call: &ToolCall| match call.action {
-        Action::Submit { .. } | Action::Unknown { .. } => false,
-        ref action => !action.changes_files() || worked(view.items, call),
+    let said = asked(view.items).trim_end();
+    let acts = |call: &ToolCall| {
+        !matches!(call.action, Action::Submit { .. } | Action::Unknown { .. }) && !is_vain(view.items, call)
     };
     kit.manifest.submit.early == Early::Refused
-        && said.is_some_and(|said| !only_asks(said) && (asks_for_change(said) || !said.contains(['?', '？'])))
+        && !said.is_empty()
+        && !only_asks(said)
+        && (asks_for_change(said) || !said.contains(['?', '？']))
         && !calls_of_turn(view).any(acts)
 }
 
+/// The call was to change files, and did not.
+pub(super) fn is_vain(items: &[Item], call: &ToolCall) -> bool {
+    call.action.changes_files() && !worked(items, call)
+}
+
 /// Whether the call's result is in, and good.
-pub(super) fn worked(items: &[Item], call: &ToolCall) -> bool {
+fn worked(items: &[Item], call: &ToolCall) -> bool {
     let good = |item: &Item| match &item.body {
         Body::Result(result) => result.call == call.id && result.outcome.state == State::Ok,
         _ => false,
@@ -171,22 +174,14 @@ fn calls_of_turn<'a>(view: &View<'a>) -> impl Iterator<Item = &'a ToolCall> {
         Body::Assistant(reply) => Some(reply),
         _ => None,
     });
-    replies.flat_map(|reply| &reply.parts).filter_map(|part| match part {
-        Part::Call(call) => Some(call),
-        _ => None,
-    })
+    replies.flat_map(Reply::calls)
 }
 
 /// An earlier call of this turn was answered with the review.
 fn was_reviewed(call: &ToolCall, view: &View<'_>) -> bool {
     let submits = calls_of_turn(view).filter(|earlier| matches!(earlier.action, Action::Submit { .. }));
-    let mut ids = submits.map(|earlier| &earlier.id);
-    ids.any(|id| {
-        let answers = |item: &Item| {
-            matches!(&item.body, Body::Result(r) if r.call == *id && r.outcome.state == State::Ok)
-        };
-        *id != call.id && view.items.iter().any(answers)
-    })
+    let mut earlier = submits.filter(|earlier| earlier.id != call.id);
+    earlier.any(|earlier| worked(view.items, earlier))
 }
 
 /// What the reply with this call says besides it.

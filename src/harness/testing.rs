@@ -84,13 +84,7 @@ pub(super) fn reply(kit: &Kit, parts: Vec<Part>, stop: Stop) -> Reply {
 }
 
 pub(super) fn calls(reply: &Reply) -> Vec<&ToolCall> {
-    fn call(part: &Part) -> Option<&ToolCall> {
-        match part {
-            Part::Call(call) => Some(call),
-            Part::Text { .. } | Part::Thinking { .. } | Part::Image(_) => None,
-        }
-    }
-    reply.parts.iter().filter_map(call).collect()
+    reply.calls().collect()
 }
 
 pub(super) fn item(id: u64, body: Body) -> Item {

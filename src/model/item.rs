@@ -148,6 +148,16 @@ pub struct ToolResult {
     pub shown: Vec<Part>,
 }
 
+impl Reply {
+    /// Its calls, in order.
+    pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Call(call) => Some(call),
+            Part::Text { .. } | Part::Thinking { .. } | Part::Image(_) => None,
+        })
+    }
+}
+
 impl Stop {
     /// The reply stops in the middle.
     pub fn is_cut(&self) -> bool {
@@ -221,4 +231,13 @@ pub enum Mark {
     Completed {
         usage: Usage,
     },
+}
+
+/// What the person asked for last, word for word; empty before there is anything.
+pub fn asked(items: &[Item]) -> &str {
+    let said = items.iter().rev().find_map(|item| match &item.body {
+        Body::User(said) => Some(said.text.as_str()),
+        _ => None,
+    });
+    said.unwrap_or_default()
 }

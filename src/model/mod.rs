@@ -6,6 +6,7 @@
 mod action;
 mod care;
 mod class;
+mod hash;
 mod ids;
 mod item;
 mod outcome;
@@ -18,9 +19,11 @@ mod usage;
 pub use action::{Action, Edit, JobOp, TodoItem, TodoStatus, WriteMode};
 pub use care::{Broken, Guards, Watch};
 pub use class::{Class, Clue, Clues, billions};
+pub use hash::{hash, hex, short_hash};
 pub use ids::{BlobId, CallId, ItemId, SessionId};
 pub use item::{
     Body, Image, Item, Mark, Note, NoteKind, Origin, Part, Reply, Said, Stop, Summary, ToolCall, ToolResult,
+    asked,
 };
 pub use outcome::{Cut, Keep, Limits, MOST_BYTES, MOST_LINES, Outcome, Seen, State};
 pub use profile::{Calls, Model, Prices, Probed, Thinking, WireKind};

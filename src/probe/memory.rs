@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Probed, WireKind};
-use crate::wire::local::hash;
+use crate::model::{Probed, WireKind, short_hash};
 
 const VERSION: u32 = 1;
 /// Larger files are not ours.
@@ -46,13 +45,13 @@ pub struct Asked {
 /// Stands for all that an outcome depends on: what the server tells of itself and the model, the API,
 /// and the requests.
 pub fn mark(server: &str, wire: WireKind) -> String {
-    hash(&format!("{server} {} {}", wire.name(), super::TEXTS))
+    short_hash(format!("{server} {} {}", wire.name(), super::TEXTS))
 }
 
 impl Memory {
     pub fn new(cache: &Path, base_url: &str, model: &str) -> Self {
         let server = base_url.trim_end_matches('/').trim_end_matches("/v1");
-        let name = hash(&format!("{server} {model}"));
+        let name = short_hash(format!("{server} {model}"));
         Self { path: cache.join("models").join(format!("{name}.json")), model: model.to_owned() }
     }
 

@@ -8,10 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use sha2::{Digest, Sha256};
 
 use super::private;
-use crate::model::BlobId;
+use crate::model::{BlobId, hash};
 
 /// One session's blobs. What was kept or read once stays in memory, as every request needs it.
 #[derive(Debug)]
@@ -35,7 +34,7 @@ impl BlobStore {
     /// Keeps `bytes` under the hash of their content. When they cannot be written they are kept for
     /// this run only, and the session's next append says so.
     pub fn keep(&self, bytes: &[u8]) -> BlobId {
-        let id = BlobId(hex(&Sha256::digest(bytes)));
+        let id = BlobId(hash(bytes));
         self.remember(&id, bytes);
         if self.write(&id, bytes).is_err() {
             self.table().unwritten.push(id.clone());
@@ -53,7 +52,7 @@ impl BlobStore {
             return None;
         }
         let bytes = fs::read(self.folder.join(&id.0)).ok()?;
-        (hex(&Sha256::digest(&bytes)) == id.0).then(|| self.remember(id, &bytes))
+        (hash(&bytes) == id.0).then(|| self.remember(id, &bytes))
     }
 
     /// Some blob is in memory only.
@@ -101,8 +100,4 @@ impl BlobStore {
         // The table is whole whatever a holder did before it panicked.
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

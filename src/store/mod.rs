@@ -96,6 +96,13 @@ impl Sessions {
         Ok(load::load(&place.id, &bytes))
     }
 
+    /// A log that lies anywhere, such as a bench's.
+    pub fn read_file(log: &Path) -> Result<Loaded, StoreError> {
+        let bytes = std::fs::read(log).map_err(|e| fault("read", log, e))?;
+        let id = log.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        Ok(load::load(&SessionId(id), &bytes))
+    }
+
     /// Removes a session and all that belongs to it, unless it is open somewhere.
     pub fn remove(&self, id: &SessionId) -> Result<(), StoreError> {
         let place = self.place(id)?;

@@ -5,10 +5,10 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::guard::Parsed;
-use super::seen::{self, Extent, Intent, Wrote};
+use super::seen::{Extent, Intent, Wrote};
 use super::text::Text;
 use super::{RETRY, ToolCx, Toolbox, failed, lock, path};
-use crate::model::{Outcome, Seen};
+use crate::model::{Outcome, Seen, hash};
 use crate::sandbox::files::{self, FileError};
 use crate::sandbox::{Op, Verdict};
 
@@ -84,7 +84,7 @@ pub(super) fn writable(cx: &ToolCx<'_>, raw: &str) -> Result<(), Outcome> {
 impl Toolbox {
     /// Whether the loaded file may be changed in this way now.
     pub(super) fn allow(&self, cx: &ToolCx<'_>, loaded: &Loaded, intent: Intent) -> Result<(), Outcome> {
-        let hash = seen::hash(&loaded.raw);
+        let hash = hash(&loaded.raw);
         match lock(&self.seen).object(&loaded.real, &hash, (intent, cx.needs_read)) {
             None => Ok(()),
             Some(objection) => {
@@ -97,7 +97,7 @@ impl Toolbox {
     /// back once: a model that cannot read with a tool looks at it in its own way and sends it again.
     pub(super) fn allow_rewrite(&self, cx: &ToolCx<'_>, loaded: &Loaded) -> Result<(), Outcome> {
         let mut record = lock(&self.seen);
-        match record.object(&loaded.real, &seen::hash(&loaded.raw), (Intent::Change, false)) {
+        match record.object(&loaded.real, &hash(&loaded.raw), (Intent::Change, false)) {
             None => Ok(()),
             Some(objection) => {
                 record.forget(&loaded.real);
@@ -118,10 +118,10 @@ impl Toolbox {
     ) -> Result<Stored, FileError> {
         let Change { before, after, intent } = *change;
         let written = files::replace(cx.policy, target, after)?;
-        lock(&self.undo).push(&written.real, before, seen::hash(after));
         lock(&self.refusals).made(&written.real);
-        let seen =
-            lock(&self.seen).wrote(&written.real, Wrote { before, after, intent, carry: cx.guards.seen });
+        let wrote = Wrote { before, after, intent, carry: cx.guards.seen };
+        let seen = lock(&self.seen).wrote(&written.real, wrote);
+        lock(&self.undo).push(&written.real, before, seen.hash.clone());
         Ok(Stored { real: written.real, created: written.created, seen })
     }
 

@@ -5,10 +5,11 @@ use serde_json::{Value, json};
 
 use super::change::{self, Change, Loaded};
 use super::guard::{Basis, Plan};
+use super::rows::{self, Rows};
 use super::seen::{Extent, Intent};
 use super::splice::{self, Miss, Splice};
 use super::text::{self, Text};
-use super::{ToolCx, Toolbox, failed, nearest, path, rows, words};
+use super::{ToolCx, Toolbox, failed, nearest, path, words};
 use crate::model::{Edit, Outcome};
 use crate::sandbox::files::FileError;
 
@@ -106,9 +107,7 @@ fn plan(shown: &str, bytes: &[u8], edits: &[Edit]) -> Result<(Vec<Splice>, Basis
         let splices =
             splice::plan(bytes, edit).map_err(|miss| explain(shown, &which, miss, (bytes, edit)))?;
         if splices.len() > 1 {
-            let line =
-                |at: usize| text::count_lines(&bytes[..at]) + u64::from(at == 0 || bytes[at - 1] == b'\n');
-            lines.extend(splices.iter().map(|splice| (line(splice.from), line(splice.to - 1))));
+            lines.extend(lines_of(bytes, &splices));
         }
         all.extend(splices);
     }
@@ -120,6 +119,17 @@ fn plan(shown: &str, bytes: &[u8], edits: &[Edit]) -> Result<(Vec<Splice>, Basis
     }
     let basis = if lines.is_empty() { Basis::Quote } else { Basis::Lines(lines) };
     Ok((all, basis))
+}
+
+/// The lines of each place; places are in order, and not empty.
+fn lines_of(bytes: &[u8], splices: &[Splice]) -> Vec<Rows> {
+    let (mut at, mut line) = (0, 1);
+    let mut line_at = |place: usize| {
+        line += bytes[at..place].iter().filter(|byte| **byte == b'\n').count() as u64;
+        at = place;
+        line
+    };
+    splices.iter().map(|splice| (line_at(splice.from), line_at(splice.to - 1))).collect()
 }
 
 /// What was refused, the fact behind it, the place as it is, the next call.

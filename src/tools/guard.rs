@@ -12,11 +12,11 @@ use serde_json::{Value, json};
 
 use super::change::Loaded;
 use super::rows::{self, Hunk, Rows};
-use super::seen::{self, Extent};
+use super::seen::Extent;
 use super::text::{self, Text};
 use super::{RETRY, ToolCx, Toolbox, failed, lock, path, shell, words};
 use crate::code::{self, Finding};
-use crate::model::{Broken, Outcome};
+use crate::model::{Broken, Outcome, hash};
 
 /// Findings that are told.
 const TOLD: usize = 5;
@@ -77,8 +77,8 @@ impl Toolbox {
             Broken::Allowed => Ok(Parsed::default()),
             Broken::Told => Ok(Parsed::of(plan).0),
             Broken::Refused => {
-                let (parsed, before) = Parsed::of(plan);
-                match plan.old.filter(|_| before && parsed.parses == Some(false)) {
+                let (parsed, breaks) = Parsed::of(plan);
+                match plan.old.filter(|_| breaks) {
                     Some(old) if self.is_patient(old) => Err(parsed.refusal(plan, old)),
                     Some(_) | None => Ok(parsed),
                 }
@@ -94,13 +94,15 @@ impl Toolbox {
     }
 
     fn only_seen(&self, cx: &ToolCx<'_>, plan: &Plan<'_>, old: &Loaded) -> Result<(), Outcome> {
-        let (before, after) = (read(&old.raw), read(plan.after));
-        let (before, after): (Vec<&str>, Vec<&str>) =
-            (before.split_inclusive('\n').collect(), after.split_inclusive('\n').collect());
+        let before = read(&old.raw);
+        let before: Vec<&str> = before.split_inclusive('\n').collect();
         let wanted = match &plan.basis {
             Basis::Quote => return Ok(()),
             Basis::Lines(lines) => lines.clone(),
-            Basis::Difference => rows::touched(&rows::hunks(&before, &after)),
+            Basis::Difference => {
+                let after = read(plan.after);
+                rows::touched(&rows::hunks(&before, &after.split_inclusive('\n').collect::<Vec<_>>()))
+            }
         };
         let unseen = lock(&self.seen).unseen(&old.real, &wanted);
         let mut printed = lock(&self.printed);
@@ -153,27 +155,24 @@ impl Toolbox {
             "error": "unseen", "path": plan.raw, "from": first, "to": last,
             "rows": shown.join("\n"), "left": left, RETRY: true,
         });
-        let seen = lock(&self.seen).show(&old.real, seen::hash(&old.raw), &extent);
+        let seen = lock(&self.seen).show(&old.real, hash(&old.raw), &extent);
         Outcome { data, seen: vec![seen], ..failed("unseen", text) }
     }
 }
 
 impl Parsed {
-    /// Also whether there was a file before, and it parsed.
+    /// Also whether it did before, and does not any longer.
     fn of(plan: &Plan<'_>) -> (Self, bool) {
         if code::language(plan.raw).is_none() {
             return (Self::default(), false);
         }
         let after = read(plan.after);
-        let now = code::findings(plan.raw, &after);
-        let parses = Some(now.is_empty());
-        match plan.old.map(|old| read(&old.raw)).filter(|before| !before.is_empty()) {
-            Some(before) if !now.is_empty() => {
-                let findings = code::new_findings(plan.raw, &before, &after);
-                (Self { parses, findings }, code::findings(plan.raw, &before).is_empty())
-            }
-            Some(_) | None => (Self { parses, findings: now }, false),
-        }
+        let Some(before) = plan.old.map(|old| read(&old.raw)).filter(|before| !before.is_empty()) else {
+            let findings = code::findings(plan.raw, &after);
+            return (Self { parses: Some(findings.is_empty()), findings }, false);
+        };
+        let made = code::change(plan.raw, &before, &after).unwrap_or_default();
+        (Self { parses: Some(made.parses), findings: made.new }, made.breaks)
     }
 
     /// What was refused, the fact behind it, what stands there and what would, the next call.

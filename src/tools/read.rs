@@ -9,18 +9,18 @@
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::change::FILE_MOST;
-use super::seen::{self, Extent};
+use super::seen::Extent;
 use super::shell::noted;
 use super::text::{BOM, Census, Encoding, Text, from_latin1};
 use super::walk::{self, Bound};
 use super::{ToolCx, Toolbox, failed, given, lock, path, rows, words};
-use crate::model::{Image, Limits, MOST_BYTES, MOST_LINES, Outcome, State};
+use crate::model::{Image, Limits, MOST_BYTES, MOST_LINES, Outcome, State, hash, hex};
 use crate::sandbox::Policy;
 use crate::sandbox::files::{self, FileError};
 
@@ -124,7 +124,7 @@ fn look(policy: &Policy, target: PathBuf, (mut pager, bound): (Pager, &Bound)) -
             Some(text) => {
                 pager.feed(&text.bytes);
                 let page = pager.finish();
-                What::Text(Page { hash: Some(seen::hash(&head)), encoding: text.encoding, ..page })
+                What::Text(Page { hash: Some(hash(&head)), encoding: text.encoding, ..page })
             }
             None => What::Binary,
         }
@@ -169,7 +169,7 @@ fn stream(
             }
         }
     }
-    Ok(Some(Page { hash: Some(seen::hex(&hasher.finalize())), ..pager.finish() }))
+    Ok(Some(Page { hash: Some(hex(&hasher.finalize())), ..pager.finish() }))
 }
 
 /// The type of an image by its first bytes; None for what is none or is not sent to models.
@@ -338,41 +338,45 @@ fn tell(toolbox: &Toolbox, cx: &ToolCx<'_>, (raw, asked): (&str, u64), found: Fo
             }
         },
         What::Text(page) => {
-            let extent = page.extent();
-            let mut outcome = match page.total {
-                Some(0) => Outcome { data: data("empty"), ..Outcome::ok(format!("{shown} is empty")) },
-                Some(total) if asked > total => {
-                    let text = format!(
-                        "{shown} has {}; line {} is past its end",
-                        words::count(total, "line"),
-                        asked
-                    );
-                    return Outcome {
-                        data: with(data("text"), [("error", "past_end".into()), ("total", total.into())]),
-                        ..failed("past_end", text)
-                    };
-                }
-                Some(_) | None => page.tell(data("text")),
-            };
-            let Some(hash) = page.hash.as_deref().filter(|_| outcome.data["kind"] == "text") else {
-                let hash = page.hash.into_iter();
-                outcome.seen =
-                    hash.map(|hash| lock(&toolbox.seen).show(&found.real, hash, &extent)).collect();
-                return outcome;
-            };
-            let mut record = lock(&toolbox.seen);
-            let rows = (page.from, page.to());
-            let again = cx.guards.once && record.has_sent(&found.real, hash, rows);
-            outcome.seen = vec![record.show(&found.real, hash.to_owned(), &extent)];
-            if again {
-                outcome.text = page.again(&shown);
-                outcome.data["again"] = true.into();
-            } else {
-                record.send(&found.real, hash, rows);
-            }
-            outcome
+            let data = data("text");
+            tell_page(toolbox, cx, (&shown, asked), (page, &found.real, data))
         }
     }
+}
+
+fn tell_page(
+    toolbox: &Toolbox,
+    cx: &ToolCx<'_>,
+    (shown, asked): (&str, u64),
+    (page, real, data): (Page, &Path, Value),
+) -> Outcome {
+    let extent = page.extent();
+    let mut outcome = match page.total {
+        Some(0) => {
+            let data = with(data, [("kind", "empty".into())]);
+            Outcome { data, ..Outcome::ok(format!("{shown} is empty")) }
+        }
+        Some(total) if asked > total => {
+            let data = with(data, [("error", "past_end".into()), ("total", total.into())]);
+            let lines = words::count(total, "line");
+            let text = format!("{shown} has {lines}; line {asked} is past its end");
+            return Outcome { data, ..failed("past_end", text) };
+        }
+        Some(_) | None => page.tell(data),
+    };
+    let Some(hash) = &page.hash else { return outcome };
+    let mut record = lock(&toolbox.seen);
+    let rows = (page.from, page.to());
+    let once = cx.guards.once && page.total != Some(0);
+    let again = once && record.has_sent(real, hash, rows);
+    outcome.seen = vec![record.show(real, hash.clone(), &extent)];
+    if again {
+        outcome.text = page.again(shown);
+        outcome.data["again"] = true.into();
+    } else if once {
+        record.send(real, hash, rows);
+    }
+    outcome
 }
 
 fn with<const N: usize>(mut data: Value, more: [(&str, Value); N]) -> Value {

@@ -4,11 +4,9 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use sha2::{Digest, Sha256};
-
 use super::rows::{self, Hunk, Rows};
 use super::text::{self, Text};
-use crate::model::Seen;
+use crate::model::{Seen, hash};
 
 /// Files a session remembers; the one looked up least recently is not tracked, so the cap is
 /// simply a bound on memory.
@@ -52,18 +50,6 @@ pub(super) enum Objection {
     Unread,
     ReadInPart,
     Changed,
-}
-
-pub(super) fn hash(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
-}
-
-pub(super) fn hex(digest: &[u8]) -> String {
-    digest.iter().fold(String::with_capacity(64), |mut text, byte| {
-        use std::fmt::Write;
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 impl Record {

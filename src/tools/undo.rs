@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::seen::{self, Intent, Wrote};
+use super::seen::{Intent, Wrote};
 use super::{ToolCx, Toolbox, change, failed, lock, path};
-use crate::model::Outcome;
+use crate::model::{Outcome, hash};
 use crate::sandbox::files::{self, FileError};
 
 /// All earlier contents together.
@@ -63,7 +63,7 @@ fn undo(toolbox: &Toolbox, cx: &ToolCx<'_>, raw: &str) -> Result<Outcome, Outcom
     let shown = path::show_str(raw);
     let loaded = change::load(cx, raw)?;
     let (real, now) = match &loaded {
-        Some(loaded) => (loaded.real.clone(), seen::hash(&loaded.raw)),
+        Some(loaded) => (loaded.real.clone(), hash(&loaded.raw)),
         None => (path::resolve(cx, raw)?, String::new()),
     };
     let step = {

@@ -123,6 +123,32 @@ fn a_real_difference_is_found_and_the_better_harness_stored() {
     assert_snapshot!(plain(&first.join("\n"), &place));
     let config = std::fs::read_to_string(place.tack.home().join("config.toml")).unwrap();
     assert!(config.contains("[models.\"mock/mock\"]\nharness = \"minimal\""), "{config}");
+    // What was done in a run can be read.
+    let log = place.tack.home().join("bench").join(place.results()[0]["session"].as_str().unwrap());
+    let shown = place.tack.run(["sessions".into(), "show".into(), log.display().to_string()]).code(0);
+    assert!(shown.stdout.contains("Write t00 into the file out."), "{}", shown.stdout);
+    let last = ran.stderr.lines().rev().nth(1).unwrap();
+    assert!(last.starts_with("28 of 28 runs are in ") && last.ends_with("/bench/results.jsonl"), "{last}");
+}
+
+#[test]
+fn a_comparison_stores_the_better_harness_too_and_never_another_agent() {
+    let server = skilled(better);
+    let place = Place::new(&server);
+    let config = || std::fs::read_to_string(place.tack.home().join("config.toml")).unwrap();
+    let agent = "x=sh -c 'echo \"$1\" | cut -c7-9 > out' - {prompt}";
+    let ran = place.bench(&["compare", "other", "x", "--only", "t01,t03", "--external", agent, "--store"]);
+    let ran = ran.code(0);
+    assert!(ran.stderr.contains("not stored: x is no harness of tack's"), "{}", ran.stderr);
+    assert!(!config().contains("[models"), "{}", config());
+    let ran = place.bench(&["compare", "other", "minimal", "--store"]).code(0);
+    assert!(ran.stderr.contains(": minimal for mock/mock"), "{}", ran.stderr);
+    assert!(config().contains("harness = \"minimal\""), "{}", config());
+    // What auto is shows only in the end.
+    let ran = place.bench(&["compare", "auto", "other", "--only", "t00"]).code(0);
+    assert!(ran.stdout.contains("\nminimal against other on mock/mock: 0 : 0 of 1 task\n"), "{}", ran.stdout);
+    let ran = place.bench(&["compare", "auto", "minimal"]).code(2);
+    assert!(ran.stderr.contains("auto is minimal for this model"), "{}", ran.stderr);
 }
 
 #[test]

@@ -147,6 +147,11 @@ fn reply(parts: Vec<Part>) -> Body {
 }
 
 /// Every file below, with its text.
+fn shell(command: &str) -> Action {
+    let command = command.to_owned();
+    Action::Shell { command, timeout: None, background: false, yield_after: None, cwd: None, about: None }
+}
+
 fn files(dir: &Path) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut open = vec![dir.to_owned()];
@@ -246,8 +251,11 @@ fn a_session_that_answered_gives_its_answer_to_whoever_writes_the_check() {
     let told = Told::new("which port?")
         .file("a.conf", "port = 81\n")
         .read("a.conf", "port = 81\n")
+        .call(shell("ls"), Outcome::ok("a.conf"))
         .says("It is port 81.");
     let added = told.add(None).unwrap();
+    let commands = "solve: what commands of the session changed is not in it; add that".to_owned();
+    assert!(added.open.contains(&commands), "{:?}", added.open);
     let task = Task::load(&added.dir).unwrap();
     let wanting = "check says no after solve: write me: nothing is checked yet".to_owned();
     assert_eq!(told.place.test(&[task]), [Tested::Bad(vec![wanting])]);

@@ -17,6 +17,7 @@ mod config;
 mod context;
 mod demo;
 mod deps;
+mod docs;
 mod exec;
 mod exec_protocol;
 mod exec_schema;

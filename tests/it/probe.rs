@@ -202,6 +202,14 @@ fn a_window_too_small_for_the_family_gets_the_local_harness() {
     assert!(std::fs::read_to_string(&tack.logs()[0]).unwrap().contains("\"harness\":\"local\""));
     let ran = tack.run(["-p", "hi", "-m", "llamacpp/qwen3-8b", "--harness", "qwen-code"]).code(0);
     assert!(ran.stderr.contains("or take a smaller harness: --harness local"), "{}", ran.stderr);
+    // The doctor names the one that is used, also where the window is only assumed.
+    let idle = ollama_with(0, vec![]);
+    let here = tack.run(["doctor", "-m", "llamacpp/qwen3-8b"]);
+    let tack = home(&[("ollama", idle.url())]);
+    let assumed = tack.run(["doctor", "-m", "ollama/qwen3:8b", "-c", "harness=\"auto\""]);
+    for ran in [here, assumed] {
+        assert!(ran.stdout.contains("harness        local, over the chat wire"), "{}", ran.stdout);
+    }
 }
 
 fn ollama_with(window: u64, script: Vec<Reply>) -> Server {
@@ -303,7 +311,8 @@ fn the_probe_and_the_class_are_shown() {
 
     let pages = [("/v1/models", models("qwen-coder", 1_777_088_000)), ("/props", props("stock", 16384))];
     let server = serves(vec![in_json(), held()], &pages);
-    let tested = auto(&server).run(["models", "--test", "--json", "-m", "llamacpp/qwen-coder"]).code(0);
+    // Nobody named one: it is the one that is loaded.
+    let tested = auto(&server).run(["models", "--test", "--json"]).code(0);
     let tested: Value = serde_json::from_str(&tested.stdout).unwrap();
     let probed = json!({"calls": "text", "form": "json", "schema": true});
     assert_eq!(

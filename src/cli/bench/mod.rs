@@ -20,7 +20,7 @@ use crate::agent::{Stopper, Why};
 use crate::bench::{
     self, Compared, Finished, Own, Player, Recommended, Results, Runner, Series, Subject, Task,
 };
-use crate::config::{self, Change};
+use crate::config;
 use crate::sandbox::{Mode, Wish};
 use flags::Flags;
 
@@ -53,6 +53,7 @@ enum BenchCommand {
         /// Harness, or the NAME of an --external agent
         #[arg(value_name = "A")]
         a: String,
+        /// The other one
         #[arg(value_name = "B")]
         b: String,
         #[command(flatten)]
@@ -73,7 +74,7 @@ pub(super) fn run(args: &Args, session: &SessionFlags) -> Result<i32, CliError> 
 
 fn measure(args: &Args, session: &SessionFlags) -> Result<i32, CliError> {
     let flags = &args.flags;
-    let (bench, code) = finish(&args.harnesses, flags, session)?;
+    let (bench, code) = finish(subjects(&args.harnesses, flags, session)?, flags, session)?;
     let recommended = bench::recommend(&bench.entries);
     let invalid = bench::changed(&bench.entries);
     let shown = print::Shown { bench: &bench, recommended: &recommended, compared: None };
@@ -95,16 +96,38 @@ fn compare(a: &str, b: &str, flags: &Flags, session: &SessionFlags) -> Result<i3
     if flags.models.len() > 1 {
         return Err(CliError::usage("harnesses are compared on one model").hint("name one with -m"));
     }
-    let (bench, code) = finish(&[a.to_owned(), b.to_owned()], flags, session)?;
+    let subjects = subjects(&[a.to_owned(), b.to_owned()], flags, session)?;
+    let (a, b) = (resolved(a, b, &subjects)?, resolved(b, a, &subjects)?);
+    let (bench, code) = finish(subjects, flags, session)?;
+    let recommended = bench::recommend(&bench.entries);
     let compared: Option<Compared> =
-        bench.series.subjects.first().map(|one| bench::compare(&bench.entries, &one.model_id(), a, b));
+        bench.series.subjects.first().map(|one| bench::compare(&bench.entries, &one.model_id(), &a, &b));
     let shown = print::Shown { bench: &bench, recommended: &[], compared: compared.as_ref() };
     shown.print(flags)?;
-    match compared.and_then(|compared| compared.invalid) {
-        Some(why) => Err(CliError::failed(format!("the comparison is void: {why}"))
-            .hint("let the server as it is and run it again with --fresh")),
-        None => Ok(code),
+    if let Some(why) = compared.and_then(|compared| compared.invalid) {
+        return Err(CliError::failed(format!("the comparison is void: {why}"))
+            .hint("let the server as it is and run it again with --fresh"));
     }
+    if flags.store {
+        store(&bench.base, &recommended)?;
+    }
+    Ok(code)
+}
+
+/// What runs are called that were asked for as `one`, beside `other`: of `auto` it is the harness that it is.
+fn resolved(one: &str, other: &str, subjects: &[Subject]) -> Result<String, CliError> {
+    if one != "auto" {
+        return Ok(one.to_owned());
+    }
+    let own = |subject: &&Subject| match subject.player {
+        Player::Harness(_) => subject.name != other,
+        Player::External(_) => false,
+    };
+    let named = subjects.iter().find(own).map(|subject| subject.name.clone());
+    named.ok_or_else(|| {
+        CliError::usage(format!("auto is {other} for this model: these are one and the same harness"))
+            .hint("name two")
+    })
 }
 
 /// A bench that was run, as far as it came.
@@ -117,9 +140,8 @@ struct Bench {
 }
 
 /// Runs what is missing. Also gives the exit code, where figures came of it.
-fn finish(harnesses: &[String], flags: &Flags, session: &SessionFlags) -> Result<(Bench, i32), CliError> {
+fn finish(subjects: Vec<Subject>, flags: &Flags, session: &SessionFlags) -> Result<(Bench, i32), CliError> {
     let base = setup::base(session)?;
-    let subjects = subjects(harnesses, flags, session)?;
     let (tasks, which) = tasks(&base, flags)?;
     let series = Series {
         subjects,
@@ -146,8 +168,10 @@ fn finish(harnesses: &[String], flags: &Flags, session: &SessionFlags) -> Result
     let (done, of) = (series.jobs().iter().filter(|job| results.has(&job.key)).count(), series.jobs().len());
     let go_on = format!("{done} of {of} runs are in {}", results.path().display());
     let code = match finished? {
-        Finished::All if done == 0 => FAILED,
-        Finished::All => 0,
+        Finished::All => {
+            note(&go_on);
+            if done == 0 { FAILED } else { 0 }
+        }
         Finished::Stopped => {
             note(&format!("stopped; {go_on}: the same command goes on from there"));
             match stopper.why() {
@@ -249,10 +273,10 @@ fn tasks(base: &Base, flags: &Flags) -> Result<(Vec<Task>, String), CliError> {
     for task in Task::all(&dir) {
         tasks.push(task.map_err(|error| CliError::usage(format!("task {error}")))?);
     }
-    let which = match (flags.kept, flags.tuning) {
-        (true, _) => "kept half",
-        (_, true) => "tuning half",
-        (false, false) => "all",
+    let half = match (flags.kept, flags.tuning) {
+        (true, _) => Some("kept half"),
+        (_, true) => Some("tuning half"),
+        (false, false) => None,
     };
     tasks.retain(|task| (!flags.kept || task.kept) && !(flags.tuning && task.kept));
     for wanted in &flags.only {
@@ -284,8 +308,10 @@ fn tasks(base: &Base, flags: &Flags) -> Result<(Vec<Task>, String), CliError> {
             CliError::usage("no task is left to run").hint("look at --tasks, --only, --kept and --tuning")
         );
     }
-    let count = tasks.len();
-    Ok((tasks, format!("{count} tasks ({which})")))
+    let which: Vec<&str> = half.into_iter().chain(flags.only.iter().map(String::as_str)).collect();
+    let which = if which.is_empty() { "all".to_owned() } else { which.join(", ") };
+    let count = print::count(u32::try_from(tasks.len()).unwrap_or(u32::MAX), "task");
+    Ok((tasks, format!("{count} ({which})")))
 }
 
 fn tasks_dir(base: &Base, flags: &Flags) -> Result<PathBuf, CliError> {
@@ -373,8 +399,11 @@ fn store(base: &Base, recommended: &[Recommended]) -> Result<(), CliError> {
         return Err(CliError::usage("nothing to store: no model solved anything under one of two harnesses"));
     }
     for one in recommended {
-        let key = ["models", one.model.as_str(), "harness"].map(str::to_owned).to_vec();
-        config::apply(&path, &[Change::Set(key, one.harness.as_str().into())])?;
+        if base.library.get(&one.harness).is_err() {
+            note(&format!("not stored: {} is no harness of tack's", one.harness));
+            continue;
+        }
+        config::keep_harness(&path, &one.model, &one.harness)?;
         note(&format!("stored in {}: {} for {}", path.display(), one.harness, one.model));
     }
     Ok(())

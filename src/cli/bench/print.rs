@@ -173,7 +173,11 @@ fn verdict(compared: &Compared) -> String {
 /// Whether the difference is one, in a sentence.
 fn shown(compared: &Compared) -> String {
     let decisive = compared.wins + compared.losses;
-    let p = format!("sign test over {decisive} decisive, p = {:.3}", compared.p);
+    let p = match compared.p {
+        p if p < 0.001 => "p < 0.001".to_owned(),
+        p => format!("p = {p:.3}"),
+    };
+    let p = format!("sign test over {decisive} decisive, {p}");
     if let Some(why) = &compared.invalid {
         return format!("void: {why}");
     }
@@ -200,7 +204,7 @@ fn dollars(cost: f64) -> String {
     if cost == 0.0 { "$0".to_owned() } else { format!("${cost:.4}") }
 }
 
-fn count(n: u32, what: &str) -> String {
+pub(super) fn count(n: u32, what: &str) -> String {
     if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
 }
 

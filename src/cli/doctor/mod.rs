@@ -128,6 +128,10 @@ fn served(
     checks.push(Check::ok("model", format!("{} at {}{class}", model.name, model.provider)));
     match base.harness(&model) {
         Ok(harness) => {
+            // The one that a run would take, with the window that it would go by.
+            let mut sized = model.clone();
+            base.assume_window(&mut sized);
+            let (harness, _) = base.fit_window(&mut sized, harness);
             let over = provider.as_ref().map(|provider| base.over_wire(&*harness, provider, &mut model));
             match over.transpose() {
                 Ok(over) => {

@@ -37,7 +37,7 @@ pub(super) struct Args {
     /// Ask the local model in use, or that of -m, twice how it calls tools, and say what is known of it
     #[arg(long, conflicts_with_all = ["provider", "local"])]
     test: bool,
-    /// The model to test; also PROVIDER/NAME
+    /// The model to test, also PROVIDER/NAME; without it the one in use, or else the one that is loaded
     #[arg(short, long, value_name = "NAME", requires = "test")]
     model: Option<String>,
     /// As JSON, one object a line

@@ -15,7 +15,9 @@ use crate::probe;
 pub(super) fn run(model: Option<&String>, flags: &SessionFlags, as_json: bool) -> Result<i32, CliError> {
     let flags = SessionFlags { model: model.or(flags.model.as_ref()).cloned(), ..flags.clone() };
     let mut base = setup::base(&flags)?;
-    base.use_local(&flags)?;
+    // Where nobody chose a model it is the one that is loaded.
+    let chosen = base.config.model.is_some() || base.config.model_provider.is_some();
+    base.use_local(&SessionFlags { oss: flags.oss || !chosen, ..flags.clone() })?;
     let (model, provider) = base.chosen()?;
     if !provider.as_ref().is_some_and(is_here) {
         return Err(CliError::usage(format!("{} is not served on this machine", model.name))

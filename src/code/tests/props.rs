@@ -67,7 +67,7 @@ proptest! {
     fn no_text_is_too_strange(old in text(), answer in text()) {
         for path in PATHS {
             findings(path, &old);
-            new_findings(path, &old, &answer);
+            change(path, &old, &answer);
             names(path, &answer);
             let _ = adapt(path, &old, &answer, &Going::default());
         }

@@ -76,10 +76,13 @@ fn only_what_an_edit_brought_is_new() {
         (lagging.replace("@@ strange @@;", "strange;"), 0),
         (format!("{lagging}const a = = 1;\n"), 1),
     ] {
-        assert_eq!(new_findings("a.js", lagging, &after).len(), want, "{after}");
+        let made = change("a.js", lagging, &after).unwrap();
+        assert_eq!((made.breaks, made.new.len()), (false, want), "{after}");
     }
-    assert_eq!(new_findings("a.py", "x = 1\n", "x = (\n").len(), 1);
-    assert_eq!(new_findings("a.txt", "x", "(").len(), 0);
+    let made = change("a.py", "x = 1\n", "x = (\n").unwrap();
+    assert_eq!((made.parses, made.breaks, made.new.len()), (false, true, 1));
+    assert!(change("a.py", "x = (\n", "x = 1\n").unwrap().parses);
+    assert_eq!(change("a.txt", "x", "("), None);
 }
 
 #[test]

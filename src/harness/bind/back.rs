@@ -19,11 +19,9 @@ const SOFT: [&str; 9] = ["timeout", "yield_after", "wait", "about", "limit", "mo
 /// Name and arguments, or None when this surface cannot say it. Where no tool writes a file, one that
 /// takes a file's new text does.
 pub(crate) fn unbind(kit: &Kit, action: &Action) -> Option<(String, Map<String, Value>)> {
-    exactly(kit, action).or_else(|| match action {
-        Action::Write { path, text, .. } => {
-            exactly(kit, &Action::Rewrite { path: path.clone(), text: text.clone() })
-        }
-        _ => None,
+    exactly(kit, action).or_else(|| {
+        let Action::Write { path, text, .. } = action else { return None };
+        exactly(kit, &Action::Rewrite { path: path.clone(), text: text.clone() })
     })
 }
 

@@ -49,6 +49,13 @@ struct Head {
     named: bool,
 }
 
+/// What a block holds: in Markdown there are blocks too.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Inside {
+    Code,
+    Markdown,
+}
+
 /// What the reading of a reply may know of its session.
 pub(super) struct Known<'a> {
     /// Whether the project has this path.
@@ -85,13 +92,13 @@ pub(super) fn files(body: &str, known: &Known<'_>) -> Found {
         let head = head.filter(|head| head.named || !found.iter().any(|file| file.path == head.path));
         let block = |head: &Head| head.line.is_some() || !is_call_block(&lines, at);
         let head = head.filter(block);
-        let inside = lines.get(at + 1).map_or(body.len(), |line| line.from);
+        let start = lines.get(at + 1).map_or(body.len(), |line| line.from);
         let commands = known.commands && is_shell(fence.label);
-        if head.is_none() && (commands || begins_like_a_call(&body[inside..])) {
+        if head.is_none() && (commands || begins_like_a_call(&body[start..])) {
             break;
         }
-        let is_prose = head.as_ref().is_some_and(|head| is_markdown(&head.path));
-        let Some(end) = end(&lines, at, is_prose) else {
+        let inside = head.as_ref().map_or(Inside::Code, |head| Inside::of(&head.path));
+        let Some(end) = end(&lines, at, inside) else {
             return if head.is_some() { Found::CutOff } else { files_or_nothing(found) };
         };
         if let Some(head) = head {
@@ -160,12 +167,12 @@ pub(super) fn is_call(line: &str) -> bool {
 
 /// A block that names no file above itself may be a call in JSON.
 fn is_call_block(lines: &[Line<'_>], at: usize) -> bool {
-    end(lines, at, false).is_some_and(|end| is_json_call(&content(&lines[at + 1..end], 0)))
+    end(lines, at, Inside::Code).is_some_and(|end| is_json_call(&content(&lines[at + 1..end], 0)))
 }
 
 /// The line that closes the block. A fence with a label opens a block within; in Markdown, where one
 /// without may do so too, the last one that makes the fences even closes.
-fn end(lines: &[Line<'_>], at: usize, markdown: bool) -> Option<usize> {
+fn end(lines: &[Line<'_>], at: usize, inside: Inside) -> Option<usize> {
     let opens = fence(lines[at].text)?;
     let fences = || {
         let inner = lines.iter().enumerate().skip(at + 1);
@@ -175,7 +182,7 @@ fn end(lines: &[Line<'_>], at: usize, markdown: bool) -> Option<usize> {
     let until =
         fences().find(|(place, _)| starts_file(lines, *place)).map_or(lines.len(), |(place, _)| place);
     let near = || fences().filter(|(place, _)| *place < until);
-    if markdown {
+    if inside == Inside::Markdown {
         let mut bare = near().filter(|(_, inner)| inner.label.is_empty());
         let labelled = near().count() - bare.clone().count();
         if bare.clone().count() > labelled && (bare.clone().count() - labelled) % 2 == 1 {
@@ -287,7 +294,7 @@ fn is_use(line: &str) -> bool {
     .any(|word| talk.contains(word))
 }
 
-/// The paths in what a person wrote, each once.
+/// The paths in what a person wrote, in order, each once.
 pub(crate) fn paths(text: &str) -> Vec<String> {
     let words = text.split_whitespace().map(|word| {
         let word = word.trim_matches(['`', '*', '"', '\'', ',', ';', ':', '(', ')', '!', '?', '<', '>']);
@@ -385,6 +392,12 @@ fn in_comment(line: &str) -> Option<String> {
 
 fn tidy(path: &str) -> String {
     path.strip_prefix("./").unwrap_or(path).to_owned()
+}
+
+impl Inside {
+    fn of(path: &str) -> Self {
+        if is_markdown(path) { Self::Markdown } else { Self::Code }
+    }
 }
 
 #[cfg(test)]

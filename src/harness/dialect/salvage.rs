@@ -11,7 +11,7 @@ use crate::harness::View;
 use crate::harness::bind::{self, Fault, mend};
 use crate::harness::kit::Kit;
 use crate::harness::manifest::{Dialect, Salvage};
-use crate::model::{Action, Body, Part};
+use crate::model::{Action, Body, Part, asked};
 
 use super::fenced::{self, Block};
 use super::file;
@@ -83,13 +83,9 @@ fn find_in(kit: &Kit, text: &str, (forms, view): (&[Salvage], &View<'_>)) -> Sal
 }
 
 fn known<'a>(kit: &Kit, view: &View<'_>, [listed, said]: [&'a dyn Fn(&str) -> bool; 2]) -> file::Known<'a> {
-    let asked = view.items.iter().rev().find_map(|item| match &item.body {
-        Body::User(said) => Some(file::paths(&said.text)),
-        _ => None,
-    });
     let dialect = &kit.manifest.dialect;
     let commands = dialect.bare.is_some() && dialect.salvage.contains(&Salvage::Shell);
-    file::Known { listed, said, asked: asked.unwrap_or_default(), commands }
+    file::Known { listed, said, asked: file::paths(asked(view.items)), commands }
 }
 
 /// Whether the talk of this session has this path.

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::harness::View;
 use crate::harness::kit::{Kit, bare_schema};
 use crate::harness::manifest::Again;
-use crate::harness::tell::worked;
+use crate::harness::tell::is_vain;
 use crate::model::{Action, Body, Item, NoteKind, Part, Reply, ToolCall};
 
 /// Most characters of a text in a call that a server holds to a schema. llama.cpp unrolls such a
@@ -18,6 +18,9 @@ const LONGEST: u64 = 1_500;
 /// The entry for the next request. What asks for a schema is passed over where it is not known that
 /// the server holds a reply to one.
 pub(in crate::harness) fn entry<'k>(kit: &'k Kit, view: &View<'_>) -> Option<&'k Again> {
+    if kit.manifest.again.is_empty() {
+        return None;
+    }
     let times = unusable(view.items);
     let holds = view.model.probed.as_ref().is_some_and(|probed| probed.schema) && !kit.tools.is_empty();
     let mut usable = kit.manifest.again.iter().filter(|entry| holds || !entry.schema);
@@ -56,15 +59,9 @@ fn is_thinking(part: &Part) -> bool {
 }
 
 fn calls_nothing(items: &[Item], reply: &Reply) -> bool {
-    let mut calls = reply.parts.iter().filter_map(|part| match part {
-        Part::Call(call) => Some(call),
-        Part::Text { .. } | Part::Thinking { .. } | Part::Image(_) => None,
-    });
-    let vain = |call: &ToolCall| match &call.action {
-        Action::Unknown { .. } => true,
-        action => action.changes_files() && !worked(items, call),
-    };
-    calls.next().is_some_and(vain) && calls.all(vain)
+    let mut calls = reply.calls().peekable();
+    let nothing = |call: &ToolCall| matches!(call.action, Action::Unknown { .. }) || is_vain(items, call);
+    calls.peek().is_some() && calls.all(nothing)
 }
 
 /// The calls of all tools as one schema: what tells them apart comes first, nothing may be added, and

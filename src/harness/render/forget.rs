@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use crate::harness::manifest::{Forget, Vain};
-use crate::harness::tell::worked;
-use crate::model::{Body, Item, NoteKind, Part, Reply, ToolCall};
+use crate::harness::tell::is_vain;
+use crate::model::{Body, Item, NoteKind, Reply};
 
 /// Places of the items that are not sent. What another surface was corrected for would only
 /// mislead on this one, so neither the attempt nor the correction is sent there.
@@ -68,12 +68,8 @@ pub(super) fn vain(items: &[Item], vain: Vain) -> (HashSet<usize>, Option<usize>
 
 /// Its calls were all changes of files, and none was made.
 fn changes_nothing(items: &[Item], reply: &Reply) -> bool {
-    let mut calls = reply.parts.iter().filter_map(|part| match part {
-        Part::Call(call) => Some(call),
-        Part::Text { .. } | Part::Thinking { .. } | Part::Image(_) => None,
-    });
-    let vain = |call: &ToolCall| call.action.changes_files() && !worked(items, call);
-    calls.next().is_some_and(vain) && calls.all(vain)
+    let mut calls = reply.calls().peekable();
+    calls.peek().is_some() && calls.all(|call| is_vain(items, call))
 }
 
 fn is_foreign(item: &Item, surface: u64) -> bool {

@@ -94,11 +94,7 @@ fn answered(items: &[Item]) -> Vec<Answered<'_>> {
         if reply.stop == Stop::Broken {
             continue;
         }
-        let calls = reply.parts.iter().filter_map(|part| match part {
-            Part::Call(call) => Some(call),
-            Part::Text { .. } | Part::Thinking { .. } | Part::Image(_) => None,
-        });
-        for (nth, (call, result)) in calls.zip(super::results(items, at)).enumerate() {
+        for (nth, (call, result)) in reply.calls().zip(super::results(items, at)).enumerate() {
             all.extend(result.map(|result| Answered { at, nth, call, result }));
         }
     }

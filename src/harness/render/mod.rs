@@ -103,6 +103,9 @@ fn effort(kit: &Kit, items: &[Item]) -> Option<String> {
 
 /// What of the history is only hinted at.
 pub(super) fn masked(kit: &Kit, view: &View<'_>) -> Masked {
+    if kit.manifest.context.results == 0 {
+        return Masked::default();
+    }
     let items = summarized(view.items).map_or(view.items, |(_, rest)| rest);
     Masks::new(kit, items).count()
 }

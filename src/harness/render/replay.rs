@@ -60,11 +60,8 @@ impl<'a> Replay<'a> {
         if reply.stop == Stop::Broken {
             return;
         }
-        let calls = reply.parts.iter().filter_map(|part| match part {
-            Part::Call(call) => Some(call),
-            Part::Text { .. } | Part::Thinking { .. } | Part::Image(_) => None,
-        });
-        let pairs: Vec<Pair<'_>> = calls
+        let pairs: Vec<Pair<'_>> = reply
+            .calls()
             .zip(results.iter().copied())
             .filter(|(_, result)| result.is_some() || reply.stop != Stop::Interrupted)
             .collect();
@@ -289,14 +286,10 @@ fn text_piece(text: String) -> Option<Piece> {
 /// Calls that had no place there follow at the end.
 fn text_with(reply: &Reply, said: &[Said<'_>]) -> String {
     let text = text_of(reply);
-    let calls = reply.parts.iter().filter_map(|part| match part {
-        Part::Call(call) => Some(call),
-        Part::Text { .. } | Part::Thinking { .. } | Part::Image(_) => None,
-    });
     let form = |call: &ToolCall| said.iter().find(|said| said.call.id == call.id)?.text.as_deref();
     let mut places: Vec<((usize, usize), &str)> =
-        calls.clone().filter_map(|call| Some((call.span?, form(call).unwrap_or_default()))).collect();
-    let others = calls.filter(|call| call.span.is_none()).filter_map(form);
+        reply.calls().filter_map(|call| Some((call.span?, form(call).unwrap_or_default()))).collect();
+    let others = reply.calls().filter(|call| call.span.is_none()).filter_map(form);
     if places.is_empty() && said.iter().all(|said| said.text.is_none()) {
         return text;
     }

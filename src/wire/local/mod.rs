@@ -13,12 +13,12 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use reqwest::Url;
 use serde_json::Value;
-use sha2::Digest;
 
 use super::Failure;
 use super::client::HttpClient;
 use super::client::get::{Limits, Page};
 use super::provider::Provider;
+use crate::model::short_hash;
 
 const CONNECT: Duration = Duration::from_millis(200);
 const LIMITS: Limits = Limits { time: Duration::from_millis(1200), bytes: 8 << 20 };
@@ -208,14 +208,9 @@ fn server(kind: Kind, base_url: String, pages: &Pages) -> Server {
     let version = vec![page("/api/version"), page("/version"), page("/props")["build_info"].clone()];
     for found in &mut models {
         found.kind = Some(kind);
-        found.mark = hash(&format!("{} {} {}", kind.id(), Value::from(version.clone()), found.mark));
+        found.mark = short_hash(format!("{} {} {}", kind.id(), Value::from(version.clone()), found.mark));
     }
     Server { kind, base_url, state: if loading { State::Loading } else { State::Ready }, models }
-}
-
-/// The first 16 digits of a SHA-256: the same in every build, for caches keep it.
-pub fn hash(text: &str) -> String {
-    sha2::Sha256::digest(text)[..8].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The address in `OLLAMA_HOST`, as Ollama itself reads it: scheme, port or both may be missing, and
