@@ -31,17 +31,27 @@ pub fn copy(from: &Path, to: &Path) -> io::Result<()> {
                 fs::copy(path, &target)?;
             }
         }
-        match bytes > MOST_BYTES || count > MOST_FILES {
-            true => Err(io::Error::other(format!("{} holds too much to be copied", from.display()))),
-            false => Ok(()),
-        }
+        within(from, bytes, count)
     })
 }
 
-/// [`digest`] of all files in `dir`.
+fn within(dir: &Path, bytes: u64, count: usize) -> io::Result<()> {
+    match bytes > MOST_BYTES || count > MOST_FILES {
+        true => Err(io::Error::other(format!("{} holds too much to be copied", dir.display()))),
+        false => Ok(()),
+    }
+}
+
+/// [`digest`] of all files in `dir`. An error when it is too large to be copied.
 pub(super) fn hash(dir: &Path) -> io::Result<String> {
+    let (mut bytes, mut count) = (0, 0);
     let mut files = Vec::new();
     walk(dir, &mut |path, kind| {
+        count += 1;
+        if kind.is_file() {
+            bytes += path.symlink_metadata()?.len();
+        }
+        within(dir, bytes, count)?;
         if kind.is_file() {
             files.push((path.strip_prefix(dir).unwrap_or(path).to_owned(), fs::read(path)?));
         }

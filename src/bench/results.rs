@@ -21,8 +21,10 @@ pub struct Results {
 impl Results {
     /// Reads what is there; the file need not be.
     pub fn open(path: &Path) -> io::Result<Self> {
-        let bytes = match fs::read(path) {
-            Ok(bytes) => bytes,
+        let bytes = match fs::metadata(path) {
+            // A pipe never ends, and neither do some devices.
+            Ok(about) if !about.is_file() => return Err(io::Error::other("it is no file")),
+            Ok(_) => fs::read(path)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             Err(error) => return Err(error),
         };
@@ -66,15 +68,19 @@ impl Results {
         self.find(key).is_some_and(|entry| entry.verdict != Verdict::Void)
     }
 
-    pub fn add(&mut self, entry: Entry) -> io::Result<()> {
+    /// The file, made if it is not there: to be called before anything is run for it.
+    pub fn reach(&self) -> io::Result<File> {
         if let Some(folder) = self.path.parent() {
             fs::create_dir_all(folder)?;
         }
+        File::options().create(true).append(true).open(&self.path)
+    }
+
+    pub fn add(&mut self, entry: Entry) -> io::Result<()> {
         let mut line = if std::mem::take(&mut self.torn) { b"\n".to_vec() } else { Vec::new() };
         serde_json::to_writer(&mut line, &entry)?;
         line.push(b'\n');
-        let mut file = File::options().create(true).append(true).open(&self.path)?;
-        file.write_all(&line)?;
+        self.reach()?.write_all(&line)?;
         self.entries.push(entry);
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -113,10 +114,7 @@ impl Runner {
             let why = "the server changed its model during the run".to_owned();
             played.void = Some((Void::Model, why));
         }
-        if let Some(keep) = &self.keep {
-            let name = format!("{}-{}-{}", job.task.name, job.subject.name, job.key.run);
-            folder::copy(&dir, &keep.join(name)).context("keeping what the agent left")?;
-        }
+        let kept = self.keep_left(job, &dir);
         let mut made = match played.void {
             Some(_) => entry(job, played, seconds),
             None => {
@@ -125,7 +123,20 @@ impl Runner {
             }
         };
         made.served = before;
+        // No reason to throw away a result, and the runs that would follow.
+        if let Err(error) = kept {
+            let between = if made.why.is_empty() { "" } else { "; " };
+            made.why += &format!("{between}what it left is not kept: {error}");
+        }
         Ok(if self.cancel.is_cancelled() { Ran::Stopped } else { Ran::done(made) })
+    }
+
+    /// Keeps what the agent left, in the place of what it left when it was run before.
+    fn keep_left(&self, job: &Job<'_>, dir: &Path) -> io::Result<()> {
+        let Some(keep) = &self.keep else { return Ok(()) };
+        let place = keep.join(format!("{}-{}-{}", job.task.name, job.subject.name, job.key.run));
+        folder::remove(&place)?;
+        folder::copy(dir, &place)
     }
 
     /// A fresh folder where the sandbox lets an agent write.

@@ -22,6 +22,9 @@ use crate::config::near;
 
 static EMBEDDED: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/benches/tasks");
 
+/// Largest `task.toml` or script, in bytes.
+const MOST: u64 = 1 << 20;
+
 const TASK: &str = "task.toml";
 const FILES: &str = "files";
 const CHECK: &str = "check";
@@ -93,7 +96,8 @@ impl Task {
     pub fn load(dir: &Path) -> Result<Task, TaskError> {
         let name = dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let fault = |file: &str, what: String| TaskError { file: format!("{name}/{file}"), what };
-        let text = fs::read_to_string(dir.join(TASK)).map_err(|error| fault(TASK, error.to_string()))?;
+        let text = read(&dir.join(TASK)).map_err(|error| fault(TASK, error.to_string()))?;
+        let text = String::from_utf8(text).map_err(|_| fault(TASK, "is not UTF-8".to_owned()))?;
         let Written { prompt, tags, kept, needs, limits } = parse(&text).map_err(|(line, what)| {
             let file = line.map_or_else(|| TASK.to_owned(), |line| format!("{TASK}:{line}"));
             fault(&file, what)
@@ -214,8 +218,17 @@ fn told(text: &str, error: &toml::de::Error) -> (Option<usize>, String) {
     (line, error.message().replace('\n', "; "))
 }
 
+/// A pipe would be waited for, and some devices never end.
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let about = fs::metadata(path)?;
+    if !about.is_file() || about.len() > MOST {
+        return Err(io::Error::other("is no file, or too large for one that says what to do"));
+    }
+    fs::read(path)
+}
+
 fn is_script(path: &Path) -> Result<(), String> {
-    match fs::read(path) {
+    match read(path) {
         Ok(bytes) if bytes.starts_with(b"#!") => Ok(()),
         Ok(_) => Err("is no script: begin it with #!/bin/sh".to_owned()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {

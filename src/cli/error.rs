@@ -62,7 +62,7 @@ impl From<anyhow::Error> for CliError {
             return Self { message: String::new(), hint: None, code: 141 };
         }
         // Bare ones come from writing; whoever reads says what.
-        if error.is::<std::io::Error>() {
+        if error.chain().len() == 1 && error.is::<std::io::Error>() {
             return Self::unwritten(&error);
         }
         Self::failed(format!("{error:#}"))

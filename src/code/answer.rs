@@ -115,7 +115,9 @@ fn blanked(language: Language, mut text: String, elisions: &[Elision]) -> String
 
 /// With tabs where the file has tabs, and spaces where it has those.
 fn in_units(language: Language, old: &str, text: String, found: Outline) -> (String, Outline) {
-    let (Some(from), Some(to)) = (place::unit(&text), place::unit(old)) else { return (text, found) };
+    let strings = outline(language, old).map_or_else(Vec::new, |outline| outline.strings);
+    let units = (place::unit(&text, &found.strings), place::unit(old, &strings));
+    let (Some(from), Some(to)) = units else { return (text, found) };
     if from.starts_with('\t') == to.starts_with('\t') {
         return (text, found);
     }

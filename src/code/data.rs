@@ -40,3 +40,32 @@ pub(super) fn keys(language: Language, text: &str) -> Vec<String> {
         map.map_or_else(|_| Vec::new(), |map| map.iter().map(|(key, _)| key.to_owned()).collect())
     }
 }
+
+/// Every key of a data file, at any depth, as a path; the places of a list count as keys.
+pub(super) fn paths(language: Language, text: &str) -> Vec<String> {
+    if text.len() > super::parse::LARGEST {
+        return Vec::new();
+    }
+    let value = match language {
+        Language::Json => serde_json::from_str(text.trim_start_matches('\u{feff}')).ok(),
+        _ => toml::from_str(text).ok(),
+    };
+    let mut found = Vec::new();
+    let mut left: Vec<(String, serde_json::Value)> =
+        value.map(|value| (String::new(), value)).into_iter().collect();
+    while let Some((path, value)) = left.pop() {
+        let inner: Vec<(String, serde_json::Value)> = match value {
+            serde_json::Value::Object(fields) => fields.into_iter().collect(),
+            serde_json::Value::Array(items) => {
+                items.into_iter().enumerate().map(|(at, item)| (at.to_string(), item)).collect()
+            }
+            _ => continue,
+        };
+        for (key, value) in inner {
+            let path = if path.is_empty() { key } else { format!("{path}.{key}") };
+            found.push(path.clone());
+            left.push((path, value));
+        }
+    }
+    found
+}

@@ -77,7 +77,9 @@ pub(super) fn lines(answer: &str, old: &str, comments: Option<&[Range<usize>]>) 
         let comment = comment.map(|at| (at, answer[at..end].trim_end()));
         if let Some((at, text)) = comment.filter(|(_, text)| stands_for_code(text) && !known()) {
             found.push(Elision { at, line: text.to_owned(), hole: Hole::Place });
-        } else if let Some(hole) = dots(trimmed).filter(|_| !stub && !known()) {
+        } else if let Some(hole) =
+            dots(trimmed).filter(|hole| !stub && !known() && !bodiless(trimmed, *hole, old))
+        {
             found.push(Elision { at, line: trimmed.to_owned(), hole });
         }
         // A stub's dots follow its header, which follows its decorator.
@@ -100,6 +102,18 @@ fn dots(line: &str) -> Option<Hole> {
         "..." | "…" => Some(Hole::Place),
         _ => opens.then_some(Hole::Body),
     }
+}
+
+/// Whether the function that a line opens has no body in the old text either: it is a stub there, or not there.
+fn bodiless(line: &str, hole: Hole, old: &str) -> bool {
+    let name = |line: &str| {
+        let line = line.trim();
+        let line = line.strip_prefix("async ").unwrap_or(line).strip_prefix("def ")?;
+        line.split_once('(').map(|(name, _)| name.trim().to_owned())
+    };
+    let Some(wanted) = name(line).filter(|_| hole == Hole::Body) else { return false };
+    let mut same = old.lines().filter(|old| name(old).as_ref() == Some(&wanted));
+    same.all(|old| dots(old.trim()) == Some(Hole::Body))
 }
 
 /// Whether a place lies within a function or a value, whose text is then not known.

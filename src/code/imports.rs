@@ -15,7 +15,11 @@ pub(super) fn merge<'a>(merge: &mut Merge<'a>, old: &'a [Piece], new: &'a [Piece
     for piece in new.iter().filter(is) {
         let text = &merge.new.text[piece.start..piece.end];
         let core = lost::words(&merge.new.text[piece.core..piece.end]);
-        if known.iter().any(|old| lost::words(&merge.old.text[old.core..old.end]) == core) {
+        let same = |old: &&Piece| lost::words(&merge.old.text[old.core..old.end]) == core;
+        // One that is tried, or brought in on a condition, is there as well.
+        let within = |old: &Piece| merge.old.text[old.range()].lines().any(|line| lost::words(line) == core);
+        let blocks = || old.iter().filter(|piece| matches!(piece.kind, Kind::Rest | Kind::Block));
+        if known.iter().any(same) || blocks().any(within) {
             continue;
         }
         match merge.language {

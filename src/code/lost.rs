@@ -50,8 +50,12 @@ pub(super) fn names(old: Level, new: Level) -> Vec<String> {
     for piece in old.counted() {
         let key = piece.key();
         let Some(same) = left.iter().position(|new| new.key() == key) else {
-            // Of a variable that is set more than once, one place is enough.
-            if piece.kind != Kind::Value || !new.counted().any(|new| new.key() == key) {
+            // Of a variable that is set more than once, one place is enough; and one of several names may have
+            // got more of them.
+            let covers = |new: &Piece| {
+                new.kind == piece.kind && piece.names.iter().all(|name| new.names.contains(name))
+            };
+            if !matches!(piece.kind, Kind::Value | Kind::Block) || !new.counted().any(covers) {
                 found.push(key);
             }
             continue;
@@ -64,6 +68,25 @@ pub(super) fn names(old: Level, new: Level) -> Vec<String> {
         }
     }
     found
+}
+
+/// Whether what had this name is defined elsewhere in the new text, as in a class or a function that was made of
+/// it, and as often. What a script exports may be exported in the other way.
+pub(super) fn moved(name: &str, old: &str, new: &str) -> bool {
+    if name == "default" || name == "module.exports" || name.starts_with("exports.") {
+        return new.lines().any(|line| line.starts_with("export "))
+            && !old.lines().any(|line| line.starts_with("export "));
+    }
+    name.rsplit('.').next().unwrap_or(name).split(", ").all(|name| {
+        let name = regex::escape(name);
+        let words = "def|class|fn|func|function|const|let|var|struct|enum|trait|interface|static|type|mod";
+        let form = format!(
+            r"(?m)\b(?:{words})\s(?:[^\n=({{]*\s|\([^)\n]*\)\s*)?{name}\b|^\s*{name}\s*(?::[^=\n]+)?=[^=]|^\s*(?:async\s+)?{name}\s*\([^)\n]*\)\s*\{{"
+        );
+        let Ok(form) = regex::Regex::new(&form) else { return false };
+        let (before, after) = (form.find_iter(old).count(), form.find_iter(new).count());
+        before > 0 && after >= before
+    })
 }
 
 /// Whether the levels define the same in the same order, some of it under other names.
@@ -82,21 +105,50 @@ fn renamed(old: Level, new: Level) -> bool {
         if was == is {
             return complete();
         }
-        let text = old.core(was_piece).replace(was.as_str(), is);
+        let renamed = |text: &str| {
+            let pairs = old_keys.iter().zip(&new_keys).filter(|(was, is)| was != is);
+            pairs.fold(text.to_owned(), |text, (was, is)| text.replace(was.as_str(), is))
+        };
         was_piece.kind == is_piece.kind
             && !new_keys.contains(was)
             && !old_keys.contains(is)
             && complete()
-            && alike(&text, new.core(is_piece))
+            && alike(&renamed(old.core(was_piece)), new.core(is_piece))
     })
 }
 
 /// Longest that two texts are compared; what takes longer has little in common.
 const LONGEST: Duration = Duration::from_millis(500);
 
-/// Whether two texts are mostly the same.
+/// Whether two texts are the same but for a little. What is short and alike may be two things, as tests are.
 fn alike(one: &str, other: &str) -> bool {
-    TextDiff::configure().timeout(LONGEST).diff_words(one, other).ratio() > 0.6
+    words(one) == words(other)
+        || one.len() > 200 && TextDiff::configure().timeout(LONGEST).diff_words(one, other).ratio() > 0.8
+}
+
+/// Whether a class of both levels, or one within it, is in the new one without anything but its functions.
+pub(super) fn fields(old: Level, new: Level) -> bool {
+    old.pieces.iter().filter(|piece| piece.kind == Kind::Scope).any(|piece| {
+        let same = new.pieces.iter().find(|new| new.kind == Kind::Scope && new.key() == piece.key());
+        same.is_some_and(|same| {
+            let (below, same) = (old.below(piece), new.below(same));
+            bare(below, same) || fields(below, same)
+        })
+    })
+}
+
+/// Whether the new level has none of the old one's fields, or of its other parts that are no functions, and not as
+/// many others.
+pub(super) fn bare(old: Level, new: Level) -> bool {
+    [&[Kind::Value][..], &[Kind::Import, Kind::Rest][..], &[Kind::Head][..]].iter().any(|kinds| {
+        let of = |level: Level| -> Vec<String> {
+            let all = level.pieces.iter().filter(|piece| kinds.contains(&piece.kind));
+            all.map(|piece| if piece.kind == Kind::Value { piece.key() } else { words(level.core(piece)) })
+                .collect()
+        };
+        let (before, after) = (of(old), of(new));
+        after.len() < before.len() && !before.iter().any(|one| after.contains(one))
+    })
 }
 
 /// A text with its white space evened out, to compare by.

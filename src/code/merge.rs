@@ -104,12 +104,13 @@ impl<'a> Merge<'a> {
 
     /// Statements that define nothing have to be those of the old text: there is no telling where others go.
     fn rest(&mut self, old: &'a [Piece], new: &'a [Piece]) -> Result<(), Unfit> {
+        let shown = old.iter().any(|piece| example(&self.old.text[piece.core..piece.end]));
         for piece in new.iter().filter(|piece| matches!(piece.kind, Kind::Rest | Kind::Head)) {
             let text = &self.new.text[piece.core..piece.end];
             let same = |old: &&Piece| lost::words(&self.old.text[old.core..old.end]) == lost::words(text);
             if piece.kind == Kind::Rest
                 && !old.iter().any(|old| same(&old))
-                && !example(text)
+                && (shown || !example(text))
                 && text != "..."
             {
                 return Err(Unfit::unknown(text.lines().next().unwrap_or_default()));
@@ -152,7 +153,11 @@ impl<'a> Merge<'a> {
     fn method(&self, old: &'a [Piece], piece: &'a Piece) -> Result<Option<&'a Piece>, Unfit> {
         let shared = |old: &&Piece| old.defines() && old.names.iter().any(|name| piece.names.contains(name));
         if let Some(wider) = old.iter().find(shared) {
-            let missing = wider.names.iter().filter(|name| !piece.names.contains(name)).cloned().collect();
+            let missing: Vec<String> =
+                wider.names.iter().filter(|name| !piece.names.contains(name)).cloned().collect();
+            if missing.is_empty() && wider.kind == piece.kind {
+                return Ok(Some(wider));
+            }
             return Err(Unfit { missing, ..Unfit::default() });
         }
         if piece.kind != Kind::Function {
@@ -177,7 +182,8 @@ impl<'a> Merge<'a> {
         let scopes = old.kind == Kind::Scope && new.kind == Kind::Scope && !old.members.is_empty();
         if scopes
             && (self.extent == Extent::Partial
-                || !lost::names(self.members(old), self.members_new(new)).is_empty())
+                || !lost::names(self.members(old), self.members_new(new)).is_empty()
+                || lost::bare(self.members(old), self.members_new(new)))
         {
             self.header(old, new);
             return self.level(&old.members, &new.members, Some(old));
@@ -282,7 +288,7 @@ fn is_of(piece: &Piece, level: &[Piece]) -> bool {
 }
 
 /// A call that shows how to use what was written; not part of the file.
-fn example(text: &str) -> bool {
+pub(super) fn example(text: &str) -> bool {
     ["print(", "console.log("].iter().any(|call| text.starts_with(call))
 }
 

@@ -3,7 +3,7 @@
 //!
 //! Pure: texts in, texts and places out. Knows no files, actions or tools. Texts come with `\n` alone. What no
 //! parser here reads, and what is larger than a megabyte, is left alone: no findings, no names, and an answer
-//! is the whole text.
+//! of about as many lines is the whole text.
 
 mod adapt;
 mod answer;
@@ -11,6 +11,7 @@ mod brackets;
 mod data;
 mod elide;
 mod findings;
+mod going;
 mod imports;
 mod language;
 mod lost;
@@ -19,11 +20,13 @@ mod nodes;
 mod outline;
 mod parse;
 mod place;
+mod plain;
 mod python;
 mod script;
 
 pub use adapt::{Adapted, Misfit, Why, adapt, names};
 pub use findings::{Change, Finding, change, findings};
+pub use going::Going;
 pub use language::{Language, language};
 
 #[cfg(test)]

@@ -29,10 +29,14 @@ pub(super) fn dedent(text: &str) -> String {
         .collect()
 }
 
-/// One step of a text's indentation: a tab or some spaces; none where it has both sorts or neither.
-pub(super) fn unit(text: &str) -> Option<String> {
-    let indents =
-        || text.lines().filter(|line| !line.trim().is_empty()).map(indent).filter(|i| !i.is_empty());
+/// One step of a text's indentation: a tab or some spaces; none where it has both sorts or neither. The rows
+/// `fixed` do not count.
+pub(super) fn unit(text: &str, fixed: &[Range<usize>]) -> Option<String> {
+    let indents = || {
+        let lines =
+            text.lines().enumerate().filter(|(row, line)| !line.trim().is_empty() && !in_any(fixed, *row));
+        lines.map(|(_, line)| indent(line)).filter(|indent| !indent.is_empty())
+    };
     if indents().all(|indent| indent.starts_with('\t')) {
         return indents().next().map(|_| "\t".to_owned());
     }

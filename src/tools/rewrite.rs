@@ -15,13 +15,11 @@ use super::rows;
 use super::seen::Intent;
 use super::text::{self, Text};
 use super::{ToolCx, Toolbox, edit, failed, path, words, write};
-use crate::code::{self, Adapted, Misfit, Why};
+use crate::code::{self, Adapted, Going, Misfit, Why};
 use crate::model::Outcome;
 
 /// Names listed in a text.
 const NAMES: usize = 12;
-/// Beginnings of words for what makes a name go.
-const GOING: [&str; 8] = ["remov", "delet", "drop", "renam", "move", "moving", "inlin", "merg"];
 
 pub(super) fn run(toolbox: &Toolbox, cx: &ToolCx<'_>, raw: &str, new: &str) -> Outcome {
     rewrite(toolbox, cx, raw, new).unwrap_or_else(|refusal| refusal)
@@ -43,16 +41,15 @@ fn rewrite(toolbox: &Toolbox, cx: &ToolCx<'_>, raw: &str, new: &str) -> Result<O
 
 /// What the answer is. A name may be gone where the person asked for that.
 fn fit(cx: &ToolCx<'_>, raw: &str, (before, answer): (&str, &str)) -> Result<Adapted, Outcome> {
-    let kept = code::names(raw, answer);
-    let gone: Vec<String> =
-        code::names(raw, before).into_iter().filter(|name| !kept.contains(name)).collect();
-    let wanted = !kept.is_empty() && !gone.is_empty() && asks_away(cx.asked, &gone);
-    let whole = || Adapted::Whole(answer.to_owned());
-    match code::adapt(raw, before, answer) {
-        Ok(Adapted::Parts { .. }) if wanted => Ok(whole()),
-        Err(Misfit { why: Why::Names, .. }) if wanted => Ok(whole()),
+    match code::adapt(raw, before, answer, &Going::asked(cx.asked)) {
         Ok(adapted) => Ok(adapted),
         Err(_) if !answer.trim().is_empty() && before.contains(answer.trim()) => Err(same(raw)),
+        // Its definitions are those of the file, so that putting them in changes nothing.
+        Err(Misfit { why: Why::Names, missing, unknown, .. })
+            if missing.is_empty() && unknown.is_empty() && !answer.trim().is_empty() =>
+        {
+            Err(same(raw))
+        }
         Err(misfit) => Err(explain(raw, &misfit)),
     }
 }
@@ -69,7 +66,8 @@ fn whole(
     if text == before {
         return Err(same(raw));
     }
-    let mut outcome = write::put(toolbox, cx, raw, (Some(old), &text))?;
+    let mixed = Text::decode(&old.raw).and_then(|form| mixed(&form.bytes, before, &text));
+    let mut outcome = write::put(toolbox, cx, raw, (Some(old), mixed.as_ref().unwrap_or(&text)))?;
     let snippet = changed(before, &text);
     if let Value::Object(data) = &mut outcome.data {
         data.insert("how".into(), "whole".into());
@@ -134,6 +132,12 @@ fn graft(bytes: &[u8], before: &str, after: &str) -> Vec<u8> {
     out
 }
 
+/// The new text with the line ends that its lines have, where the file has both sorts.
+fn mixed(bytes: &[u8], before: &str, text: &str) -> Option<String> {
+    let both = bytes.windows(2).any(|two| two == b"\r\n") && !text::all_crlf(bytes);
+    String::from_utf8(graft(bytes, before, text)).ok().filter(|_| both)
+}
+
 /// The new text's lines from the first to the last difference.
 fn changed(before: &str, after: &str) -> edit::Snippet {
     let old: Vec<&str> = before.split_inclusive('\n').collect();
@@ -166,6 +170,10 @@ fn explain(raw: &str, misfit: &Misfit) -> Outcome {
             let why = format!("the text does not parse, line {}: {}", wrong.line, wrong.what);
             ("unparsable", why, "Send it again as code alone, with that put right")
         }
+        Misfit { why: Why::Short([has, of]), .. } => {
+            let why = format!("the text has {has} of its {}", words::count(*of, "line"));
+            ("too_short", why, "Send every line of it, or change it with a command")
+        }
         Misfit { unknown, .. } if !unknown.is_empty() => {
             ("unknown_names", format!("it has no one place for {}", quoted(unknown)), WHOLE)
         }
@@ -193,32 +201,9 @@ fn quoted(names: &[String]) -> String {
     list.join(", ")
 }
 
-/// Whether the person asked for these names to go: each is named, and there is a word for going.
-fn asks_away(asked: &str, names: &[String]) -> bool {
-    let part = |c: char| c.is_alphanumeric() || c == '_';
-    let words: Vec<&str> = asked.split(|c| !part(c)).collect();
-    let goes = |word: &&str| GOING.iter().any(|going| word.to_ascii_lowercase().starts_with(going));
-    words.iter().any(goes) && names.iter().all(|name| words.contains(&name.as_str()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_go_where_the_person_asks_for_it() {
-        let table = [
-            ("Remove the unused `mean()` from stats.py", "mean", true),
-            ("rename total to total_all", "total", true),
-            ("rename total_all to x", "total", false),
-            ("add a function mode next to mean", "mean", false),
-            ("Delete what is unused", "mean", false),
-            ("", "mean", false),
-        ];
-        for (asked, name, want) in table {
-            assert_eq!(asks_away(asked, &[name.to_owned()]), want, "{asked}");
-        }
-    }
 
     #[test]
     fn lines_that_stay_keep_their_bytes() {

@@ -332,6 +332,58 @@ fn what_cannot_be_run_is_said_before_anything_is() {
     assert!(server.requests().iter().all(|request| request.method == "GET"));
 }
 
+/// What is no file is not waited for or read without end, and where nothing can be written nothing is run.
+#[test]
+fn a_bench_that_could_not_keep_its_results_is_not_begun() {
+    let server = Server::start(Vec::new());
+    let place = Place::new(&server);
+    for (out, want) in [
+        ("/dev/full", "it is no file"),
+        ("/dev/zero", "it is no file"),
+        ("/proc/self/nowhere/r.jsonl", "cannot be written"),
+    ] {
+        let ran = place.bench(&["--harnesses", "minimal", "--out", out]);
+        assert!(ran.code != 0 && ran.stderr.contains(want), "{out}: {}", ran.stderr);
+    }
+    let check = place.tasks().join("t00/check");
+    std::fs::remove_file(&check).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", &check).unwrap();
+    let ran = place.bench(&["--harnesses", "minimal"]).code(2);
+    assert!(ran.stderr.contains("t00/check: is no file"), "{}", ran.stderr);
+    std::fs::remove_dir_all(place.tasks().join("t00")).unwrap();
+    let files = place.tasks().join("t01/files");
+    std::fs::create_dir(&files).unwrap();
+    std::fs::File::create(files.join("huge")).unwrap().set_len(1 << 40).unwrap();
+    let ran = place.bench(&["--harnesses", "minimal"]).code(2);
+    assert!(ran.stderr.contains("holds too much"), "{}", ran.stderr);
+    assert!(server.requests().iter().all(|request| request.method == "GET"));
+}
+
+#[test]
+fn what_agents_leave_is_kept_anew_and_its_size_ends_no_bench() {
+    let left = AtomicUsize::new(0);
+    let server = Server::with(Vec::new(), move |request| {
+        if request.method != "POST" {
+            return None;
+        }
+        if request.said().contains("\"tool\"") {
+            return Some(says("done"));
+        }
+        let size = if left.fetch_add(1, Ordering::SeqCst) < 2 { "1M" } else { "300M" };
+        let command = format!("echo t00 > out; ln -s /etc/passwd a; truncate -s {size} big");
+        Some(calls("a", "bash", &json!({ "command": command })))
+    });
+    let place = Place::new(&server);
+    for verdict in ["solved", "solved", "failed"] {
+        place.bench(&["--harnesses", "minimal", "--only", "t00", "--keep", "--fresh"]).code(0);
+        assert_eq!(place.results().pop().unwrap()["verdict"], verdict);
+    }
+    let why = place.results().pop().unwrap()["why"].to_string();
+    assert!(why.contains("what it left is not kept"), "{why}");
+    let kept = place.tack.home().join("bench/results.kept/t00-minimal-0/a");
+    assert!(kept.symlink_metadata().unwrap().is_symlink());
+}
+
 #[test]
 fn a_bench_stops_when_its_money_is_spent() {
     let server = skilled(better);

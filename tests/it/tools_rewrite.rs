@@ -62,6 +62,24 @@ fn refused(outcome: &Outcome, error: &str) {
     assert_eq!((outcome.state, &outcome.data["error"]), (State::Failed, &error.into()), "{}", outcome.text);
 }
 
+/// A whole file comes back with the ends that its lines had.
+#[tokio::test]
+async fn line_ends_of_both_sorts_stay() {
+    let mut bench = Bench::new().file("cart.py", "import os\r\nA = 1\nB = 2\r\n");
+    bench.guards.keep_names = true;
+    bench.run(&rewrite("import os\nA = 1\nB = 3\n")).await;
+    assert_eq!(text(&bench), "import os\r\nA = 1\nB = 3\r\n");
+}
+
+/// Only the function of a file with more to it is not the file.
+#[tokio::test]
+async fn a_function_that_is_there_already_does_not_replace_the_file() {
+    let bench = keeping();
+    let outcome = bench.run(&rewrite("def total(items):\n    return sum(items)\n")).await;
+    refused(&outcome, "same");
+    assert_eq!(text(&bench), CART);
+}
+
 /// What a model reads, and what a template can use.
 #[tokio::test]
 async fn what_is_said_of_a_text_for_a_file() {

@@ -344,6 +344,10 @@ fn results(base: &Base, flags: &Flags) -> Result<Results, CliError> {
     let mut results = Results::open(&path).map_err(|error| {
         CliError::usage(format!("the results file {} cannot be read: {error}", path.display()))
     })?;
+    results.reach().map_err(|error| {
+        CliError::failed(format!("the results file {} cannot be written: {error}", path.display()))
+            .hint("name another with --out")
+    })?;
     if results.unread > 0 {
         note(&format!("{} lines of {} are no entries and are passed over", results.unread, path.display()));
     }

@@ -40,10 +40,11 @@ fn line(entry: &Entry) -> String {
         }
     }
     if entry.verdict != Verdict::Solved && !entry.why.is_empty() {
-        let why: String = entry.why.chars().map(|c| if c.is_control() { ' ' } else { c }).take(WHY).collect();
+        let why: String = entry.why.chars().take(WHY).collect();
         let _ = write!(line, ": {why}");
     }
-    line
+    // A task may be called anything.
+    line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 impl Shown<'_> {

@@ -2,6 +2,7 @@
 
 use super::*;
 
+mod kept;
 mod language;
 mod others;
 mod props;
@@ -10,11 +11,16 @@ mod sound;
 
 /// What became of an answer, in a few words: `whole`, `parts: names`, or why it was refused.
 fn said(path: &str, old: &str, answer: &str) -> String {
-    match adapt(path, old, answer) {
+    told_of(adapt(path, old, answer, &Going::default()))
+}
+
+fn told_of(adapted: Result<Adapted, Misfit>) -> String {
+    match adapted {
         Ok(Adapted::Whole(_)) => "whole".to_owned(),
         Ok(Adapted::Parts { names, .. }) => format!("parts: {}", names.join(", ")),
         Err(Misfit { why: Why::Elided(line), .. }) => format!("elided: {line}"),
         Err(Misfit { why: Why::Broken(Finding { line, what }), .. }) => format!("broken: {line}: {what}"),
+        Err(Misfit { why: Why::Short([has, of]), .. }) => format!("short: {has} of {of}"),
         Err(Misfit { why: Why::Names, missing, unknown, .. }) => {
             format!("missing: {}; unknown: {}", missing.join(", "), unknown.join(", "))
         }
@@ -23,7 +29,7 @@ fn said(path: &str, old: &str, answer: &str) -> String {
 
 /// The text that came of an answer.
 fn fitted(path: &str, old: &str, answer: &str) -> String {
-    match adapt(path, old, answer) {
+    match adapt(path, old, answer, &Going::default()) {
         Ok(Adapted::Whole(text) | Adapted::Parts { text, .. }) => text,
         Err(misfit) => panic!("refused: {misfit:?}"),
     }

@@ -69,21 +69,21 @@ proptest! {
             findings(path, &old);
             change(path, &old, &answer);
             names(path, &answer);
-            let _ = adapt(path, &old, &answer);
+            let _ = adapt(path, &old, &answer, &Going::default());
         }
     }
 
     #[test]
     fn a_file_is_the_whole_of_itself(old in text()) {
         for path in PATHS {
-            prop_assert_eq!(adapt(path, &old, &old), Ok(Adapted::Whole(old.clone())));
+            prop_assert_eq!(adapt(path, &old, &old, &Going::default()), Ok(Adapted::Whole(old.clone())));
         }
     }
 
     #[test]
     fn no_definition_is_lost(old in text(), answer in text()) {
         for path in &PATHS[..6] {
-            if let Ok(Adapted::Parts { text, .. }) = adapt(path, &old, &answer)
+            if let Ok(Adapted::Parts { text, .. }) = adapt(path, &old, &answer, &Going::default())
                 && findings(path, &old).is_empty()
                 && findings(path, &text).is_empty()
             {

@@ -90,7 +90,8 @@ fn what_is_too_large_is_left_alone() {
     let large = "x = (\n".repeat(200_000);
     for path in ["a.py", "a.rs", "a.go", "a.ts", "a.json", "a.toml", "a.c"] {
         assert_eq!(told(path, &large), "", "{path}");
-        assert_eq!(said(path, &large, "x = 1\n"), "whole", "{path}");
+        assert_eq!(said(path, &large, &large.replacen('x', "y", 1)), "whole", "{path}");
+        assert_eq!(said(path, &large, "x = 1\n"), "short: 1 of 200000", "{path}");
     }
     // Within the size, but nested without end or nothing but errors.
     for part in ["(", "[", "{", "if x:\n", "<a>", ")", "'", "\\", "f(\"", "`${"] {

@@ -3,7 +3,11 @@
 //!
 //! Knows texts and places, not tools: which call such a block is, [`super::salvage`] says.
 
-use super::salvage::{begins_like_a_call, is_json_call, only_shows};
+mod names;
+
+use names::{extension, is_label_of, is_markdown, is_path, is_shell, is_text_of, label, suits};
+
+use super::salvage::{begins_like_a_call, is_json_call};
 
 /// What the blocks of a reply come to.
 pub(super) enum Found {
@@ -41,6 +45,8 @@ struct Head {
     line: Option<usize>,
     /// Lines of the block that are no part of the file.
     skip: usize,
+    /// The reply has the path itself.
+    named: bool,
 }
 
 /// What a block holds: in Markdown there are blocks too.
@@ -52,8 +58,10 @@ enum Inside {
 
 /// What the reading of a reply may know of its session.
 pub(super) struct Known<'a> {
-    /// Whether the project or the talk has this path.
-    pub path: &'a dyn Fn(&str) -> bool,
+    /// Whether the project has this path.
+    pub listed: &'a dyn Fn(&str) -> bool,
+    /// Whether the talk has it.
+    pub said: &'a dyn Fn(&str) -> bool,
     /// Paths of which the person's words speak: a block that names none is the only one of its kind.
     pub asked: Vec<String>,
     /// Blocks of commands are calls too.
@@ -77,7 +85,11 @@ pub(super) fn files(body: &str, known: &Known<'_>) -> Found {
         };
         let head = head(&lines[talk..=at], lines.get(at + 1).map_or("", |line| line.text), known);
         let head = head.map(|head| Head { line: head.line.map(|line| talk + line), ..head });
-        let head = head.filter(|head| suits(fence.label, &head.path));
+        let first = lines.get(at + 1).map_or("", |line| line.text);
+        let head =
+            head.filter(|head| suits(fence.label, &head.path) && is_text_of(&head.path, fence.label, first));
+        // A second block that names nothing is how to use the first.
+        let head = head.filter(|head| head.named || !found.iter().any(|file| file.path == head.path));
         let block = |head: &Head| head.line.is_some() || !is_call_block(&lines, at);
         let head = head.filter(block);
         let start = lines.get(at + 1).map_or(body.len(), |line| line.from);
@@ -92,7 +104,7 @@ pub(super) fn files(body: &str, known: &Known<'_>) -> Found {
         if let Some(head) = head {
             let from = lines[head.line.unwrap_or(at)].from;
             let text = content(&lines[(at + 1 + head.skip).min(end)..end], fence.indent);
-            if !text.trim().is_empty() && !only_shows(&body[lines[talk].from..from]) {
+            if !text.trim().is_empty() && !is_shown(&body[lines[talk].from..from]) {
                 found.push(File { path: head.path, text, span: (from, lines[end].to) });
             }
         }
@@ -118,22 +130,6 @@ pub(crate) fn say(path: &str, text: &str) -> String {
     let fence = "`".repeat(longest.max(2) + 1);
     let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
     format!("{path}\n{fence}{}\n{text}{end}{fence}", label(path))
-}
-
-/// The word that a block of this file has at its fence, where that is not the extension itself.
-fn label(path: &str) -> &str {
-    match extension(path) {
-        "py" => "python",
-        "js" | "mjs" | "cjs" => "javascript",
-        "ts" => "typescript",
-        "rs" => "rust",
-        "sh" => "bash",
-        "md" => "markdown",
-        "yml" => "yaml",
-        "rb" => "ruby",
-        "txt" => "",
-        other => other,
-    }
 }
 
 fn ticks(line: &str) -> usize {
@@ -223,32 +219,79 @@ fn content(lines: &[Line<'_>], indent: usize) -> String {
 
 /// The path of a block: `above` are the lines of talk before it and its fence.
 fn head(above: &[Line<'_>], first: &str, known: &Known<'_>) -> Option<Head> {
-    let knows = known.path;
+    let knows = |path: &str| (known.listed)(path) || (known.said)(path);
     let (opens, talk) = above.split_last()?;
+    let label = fence(opens.text)?.label;
     let near = talk.iter().enumerate().rev().take(2).find(|(_, line)| !line.text.trim().is_empty());
-    let is_known = |path: &String| is_path(path) || knows(path);
+    // The name of a method looks like a file that nobody knows.
+    let odd = |path: &str| (known.said)(path) && ["", extension(path)].contains(&label);
+    let is_known = |path: &String| is_path(path) || (known.listed)(path) || odd(path);
     if let Some((place, line)) = near {
         let path = alone(line.text).filter(is_known).or_else(|| announced(line.text).filter(|p| knows(p)));
-        if let Some(path) = path {
-            return Some(Head { path, line: Some(place), skip: 0 });
+        // The last of a list is not the one that is meant.
+        let listed = place > 0 && alone(talk[place - 1].text).is_some_and(|path| is_path(&path));
+        if let Some(path) = path.filter(|_| !listed) {
+            return Some(Head { path, line: Some(place), skip: 0, named: true });
         }
     }
-    let label = fence(opens.text)?.label;
     if let Some(path) = in_label(label).filter(|path| is_path(path)) {
-        return Some(Head { path, line: None, skip: 0 });
+        return Some(Head { path, line: None, skip: 0, named: true });
     }
     if let Some(path) = in_comment(first).filter(|path| is_path(path)) {
-        return Some(Head { path, line: None, skip: 1 });
+        return Some(Head { path, line: None, skip: 1, named: true });
     }
     let mut alike = known.asked.iter().filter(|path| !label.is_empty() && is_label_of(label, path));
     let path = alike.next().filter(|path| knows(path))?.clone();
-    alike.next().is_none().then_some(Head { path, line: None, skip: 0 })
+    let shows = near.is_some_and(|(_, line)| is_use(line.text));
+    (alike.next().is_none() && !shows).then_some(Head { path, line: None, skip: 0, named: false })
 }
 
-/// Whether files like this one stand in blocks with that word.
-fn is_label_of(word: &str, path: &str) -> bool {
-    let word = word.to_ascii_lowercase();
-    !extension(path).is_empty() && !is_shell(&word) && (word == label(path) || word == extension(path))
+/// Whether what stands before a block says that it is not meant to be written. Paths may have any name.
+fn is_shown(before: &str) -> bool {
+    let words = before.split_whitespace().filter(|word| {
+        let word = word.trim_end_matches(['.', ',', ':', '!']);
+        !word.contains(['/', '_', '`']) && !is_path(word)
+    });
+    let talk = words.collect::<Vec<_>>().join(" ").to_ascii_lowercase();
+    [
+        "for example",
+        "for instance",
+        "an example",
+        "example:",
+        "examples:",
+        "example usage",
+        "example of",
+        "would look",
+        "e.g.",
+    ]
+    .iter()
+    .any(|word| talk.contains(word))
+}
+
+/// Whether a line announces how a file is used, or what it was.
+fn is_use(line: &str) -> bool {
+    let talk = line.to_ascii_lowercase();
+    [
+        "usage",
+        "to test",
+        "test it",
+        "to run",
+        "run it",
+        "to use",
+        "use it",
+        "try it",
+        "to verify",
+        "to check",
+        "output",
+        "original",
+        "current",
+        "before:",
+        "was:",
+        "call it",
+        "error",
+    ]
+    .iter()
+    .any(|word| talk.contains(word))
 }
 
 /// The paths in what a person wrote, in order, each once.
@@ -273,7 +316,9 @@ fn alone(line: &str) -> Option<String> {
     let plain = plain.strip_prefix("- ").or_else(|| plain.strip_prefix("+ ")).unwrap_or(plain).trim();
     let plain = plain.strip_suffix(':').unwrap_or(plain).trim();
     let plain = match plain.split_once(' ') {
-        Some((_, rest)) if rest.starts_with('(') => plain.split(" (").next().unwrap_or(plain),
+        Some((_, rest)) if rest.starts_with('(') && !is_old(rest) => {
+            plain.split(" (").next().unwrap_or(plain)
+        }
         _ => plain,
     };
     let named = plain.split_once(':').filter(|(word, _)| {
@@ -282,6 +327,14 @@ fn alone(line: &str) -> Option<String> {
     });
     let path = named.map_or(plain, |(_, path)| path).trim().trim_matches(['"', '\'']);
     (!path.is_empty() && !path.contains(char::is_whitespace)).then(|| tidy(path))
+}
+
+/// Whether a remark says that a file's text is not a new one.
+fn is_old(remark: &str) -> bool {
+    let talk = remark.to_ascii_lowercase();
+    ["before", "original", "current", "old", "existing", "output", "example", "usage"]
+        .iter()
+        .any(|word| talk.contains(word))
 }
 
 /// "Here is the new cart.py:". A sentence that may as well speak of what the file prints is none.
@@ -308,7 +361,8 @@ fn announced(line: &str) -> Option<String> {
     ]);
     let old = says(&[
         "output", "prints", "run", "running", "result", "error", "original", "current", "old", "existing",
-        "before", "was",
+        "before", "was", "how", "use", "using", "usage", "call", "calls", "bug", "problem", "wrong",
+        "instead", "where",
     ]);
     if !line.ends_with(':') || !new || old {
         return None;
@@ -340,85 +394,9 @@ fn tidy(path: &str) -> String {
     path.strip_prefix("./").unwrap_or(path).to_owned()
 }
 
-/// Words that look like files.
-const PROGRAMS: [&str; 14] = [
-    "node.js",
-    "vue.js",
-    "next.js",
-    "nuxt.js",
-    "react.js",
-    "express.js",
-    "three.js",
-    "chart.js",
-    "d3.js",
-    "p5.js",
-    "asp.net",
-    "vb.net",
-    "e.g",
-    "i.e",
-];
-
-/// Files that have no extension.
-const BARE: [&str; 16] = [
-    "makefile",
-    "dockerfile",
-    "containerfile",
-    "license",
-    "readme",
-    "jenkinsfile",
-    "procfile",
-    "gemfile",
-    "rakefile",
-    "vagrantfile",
-    "changelog",
-    "authors",
-    "version",
-    "notice",
-    "justfile",
-    "codeowners",
-];
-
-fn is_path(text: &str) -> bool {
-    let odd = |c: char| c.is_whitespace() || c.is_control() || "<>|\"'*?`{}$=;,&!^\\:%".contains(c);
-    let name = text.rsplit('/').next().unwrap_or_default();
-    let lower = name.to_ascii_lowercase();
-    if text.len() > 200 || text.starts_with('-') || text.contains(odd) || PROGRAMS.contains(&lower.as_str()) {
-        return false;
-    }
-    let ext = extension(name);
-    let sound = (1..=10).contains(&ext.len())
-        && ext.chars().all(|c| c.is_ascii_alphanumeric() || "_-+".contains(c))
-        && ext.chars().any(|c| c.is_ascii_alphabetic());
-    sound && !name.starts_with("..") || BARE.contains(&lower.as_str())
-}
-
-/// What follows the last dot of the name; empty where there is none.
-fn extension(path: &str) -> &str {
-    let name = path.rsplit('/').next().unwrap_or_default();
-    name.rsplit_once('.').map_or("", |(_, ext)| ext)
-}
-
 impl Inside {
     fn of(path: &str) -> Self {
-        let ending = extension(path).to_ascii_lowercase();
-        if ["md", "markdown", "mdx"].contains(&ending.as_str()) { Self::Markdown } else { Self::Code }
-    }
-}
-
-fn is_shell(word: &str) -> bool {
-    ["bash", "sh", "shell", "zsh", "console", "terminal", "powershell", "cmd", "bat"].contains(&word)
-}
-
-/// Whether a block with this word at its fence can be that file: commands, differences and what a
-/// program printed also stand in blocks, under lines that name a file.
-fn suits(label: &str, path: &str) -> bool {
-    let word = label.split_whitespace().next().unwrap_or_default().to_ascii_lowercase();
-    let ext = extension(path).to_ascii_lowercase();
-    match word.as_str() {
-        word if is_shell(word) => ["sh", "bash", "zsh", "ps1", "bat", "cmd", ""].contains(&ext.as_str()),
-        "diff" | "patch" => ["diff", "patch"].contains(&ext.as_str()),
-        "output" | "stdout" | "traceback" => false,
-        _ => true,
+        if is_markdown(path) { Self::Markdown } else { Self::Code }
     }
 }
 

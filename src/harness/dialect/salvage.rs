@@ -52,7 +52,8 @@ pub(super) fn json(kit: &Kit, text: &str, view: &View<'_>) -> Salvaged {
 fn find_in(kit: &Kit, text: &str, (forms, view): (&[Salvage], &View<'_>)) -> Salvaged {
     let start = super::after_thinking(text);
     let body = &text[start..];
-    let path = |path: &str| spoken_of(view, path);
+    let listed = |path: &str| view.scene.listing.iter().any(|entry| !entry.dir && entry.path == path);
+    let said = |path: &str| spoken_of(view, path);
     for form in forms {
         let raw = match form {
             Salvage::Json => json_form(body),
@@ -62,7 +63,7 @@ fn find_in(kit: &Kit, text: &str, (forms, view): (&[Salvage], &View<'_>)) -> Sal
             Salvage::Shell if kit.manifest.dialect.bare.is_some() => first_shell(kit, body),
             Salvage::Shell => shell(kit, body),
             Salvage::Within => within(kit, body),
-            Salvage::File => match file::files(body, &known(kit, view, &path)) {
+            Salvage::File => match file::files(body, &known(kit, view, [&listed, &said])) {
                 file::Found::Files(files) => match written(kit, files, start) {
                     Some(found) => return found,
                     None => None,
@@ -81,24 +82,21 @@ fn find_in(kit: &Kit, text: &str, (forms, view): (&[Salvage], &View<'_>)) -> Sal
     Salvaged::Nothing
 }
 
-fn known<'a>(kit: &Kit, view: &View<'_>, path: &'a dyn Fn(&str) -> bool) -> file::Known<'a> {
+fn known<'a>(kit: &Kit, view: &View<'_>, [listed, said]: [&'a dyn Fn(&str) -> bool; 2]) -> file::Known<'a> {
     let dialect = &kit.manifest.dialect;
     let commands = dialect.bare.is_some() && dialect.salvage.contains(&Salvage::Shell);
-    file::Known { path, asked: file::paths(asked(view.items)), commands }
+    file::Known { listed, said, asked: file::paths(asked(view.items)), commands }
 }
 
-/// Whether the project or the talk of this session has this path.
+/// Whether the talk of this session has this path.
 fn spoken_of(view: &View<'_>, path: &str) -> bool {
     let shows = |part: &Part| matches!(part, Part::Text { text } if text.contains(path));
-    view.scene.listing.iter().any(|entry| !entry.dir && entry.path == path)
-        || path.contains('.')
-            && view.items.iter().any(|item| match &item.body {
-                Body::User(said) => said.text.contains(path),
-                Body::Result(result) => result.shown.iter().any(shows),
-                Body::Assistant(_) | Body::Note(_) | Body::Scene(_) | Body::Summary(_) | Body::Mark(_) => {
-                    false
-                }
-            })
+    path.contains('.')
+        && view.items.iter().any(|item| match &item.body {
+            Body::User(said) => said.text.contains(path),
+            Body::Result(result) => result.shown.iter().any(shows),
+            Body::Assistant(_) | Body::Note(_) | Body::Scene(_) | Body::Summary(_) | Body::Mark(_) => false,
+        })
 }
 
 /// Files as calls of the tool that rewrites; `start` is where the text that they were found in begins.

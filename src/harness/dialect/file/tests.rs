@@ -7,7 +7,7 @@ use super::*;
 /// Paths and texts; `cut` where the last block never ends.
 fn read(body: &str) -> Vec<(String, String)> {
     let knows = |path: &str| ["cart.py", "run", "notes.md"].contains(&path);
-    read_with(body, &Known { path: &knows, asked: Vec::new(), commands: false })
+    read_with(body, &Known { listed: &knows, said: &|_| false, asked: Vec::new(), commands: false })
 }
 
 fn read_with(body: &str, known: &Known<'_>) -> Vec<(String, String)> {
@@ -79,10 +79,35 @@ fn a_block_that_is_shown_is_no_file() {
         "cart.py\n```python\n```",
         "cart.py\n\n\n\n```python\nx\n```",
         "cart.py is 3 lines long.",
+        "### Cart.add_item\n```python\ndef add_item(self): pass\n```",
+        "Version:\n```\nPython 3.11\n```",
+        "cart.py (before)\n```python\nx = 1\n```",
+        "a.py\nb.py\n\n```python\nx = 1\n```",
+        "a.json\n```python\nimport json\n```",
+        "```python\n# a.json\nimport json\n```",
+        "notes.txt\n```\n$ cat notes.txt\nhello\n```",
+        "run\n```bash\npython cart.py\n```",
+        "Here is how to use cart.py:\n```python\nimport cart\n```",
         "```python\n# a comment about cart.py here\nx = 1\n```",
     ];
     for body in blocks {
         assert_eq!(read(body), [], "{body}");
+    }
+}
+
+#[test]
+fn a_name_that_the_person_said_may_have_any_ending() {
+    let said = |path: &str| ["Cart.clear", "data.xyz"].contains(&path);
+    let known = || Known { listed: &|_| false, said: &said, asked: Vec::new(), commands: false };
+    assert_eq!(read_with("data.xyz\n```\n1\n```", &known()), one("data.xyz", "1\n"));
+    assert_eq!(read_with("Cart.clear\n```python\ndef clear(self): pass\n```", &known()), []);
+}
+
+#[test]
+fn a_file_may_have_example_in_its_name() {
+    for talk in ["I change examples/a.py as asked.", "I fix the example in it.", "See `example`."] {
+        let body = format!("{talk}\n\nexamples/a.py\n```python\nx = 1\n```");
+        assert_eq!(read(&body), one("examples/a.py", "x = 1\n"), "{body}");
     }
 }
 
@@ -104,7 +129,8 @@ fn a_call_beside_the_files_decides_by_where_it_stands() {
     assert_eq!(read(&format!("```json\n{call}\n```\n{file}")), []);
     assert_eq!(read(&format!("<tool_call>{call}</tool_call>\n{file}")), []);
     let after = format!("{file}\nResult: wrote a.py\n{call}\n{file}");
-    let Found::Files(files) = files(&after, &Known { path: &|_| false, asked: Vec::new(), commands: false })
+    let Found::Files(files) =
+        files(&after, &Known { listed: &|_| false, said: &|_| false, asked: Vec::new(), commands: false })
     else {
         panic!()
     };
@@ -140,8 +166,8 @@ fn fences_within_a_file_belong_to_it() {
 #[test]
 fn a_block_without_a_path_is_the_one_file_of_its_kind_that_was_asked_about() {
     let asked = |text: &str, body: &str| {
-        let path = |path: &str| path != "gone.py";
-        read_with(body, &Known { path: &path, asked: paths(text), commands: true })
+        let path = |path: &str| !["gone.py", "Then"].contains(&path);
+        read_with(body, &Known { listed: &path, said: &|_| false, asked: paths(text), commands: true })
     };
     let block = "Here it is.\n```python\nx = 1\n```";
     assert_eq!(asked("Fix `sub/a.py`, please.", block), one("sub/a.py", "x = 1\n"));
@@ -153,6 +179,9 @@ fn a_block_without_a_path_is_the_one_file_of_its_kind_that_was_asked_about() {
         assert_eq!(asked(other, block), [], "{other}");
     }
     assert_eq!(asked("Fix a.py.", "```\nx = 1\n```"), []);
+    let usage = format!("{block}\n\nThen:\n```python\nimport a\n```");
+    assert_eq!(asked("Fix a.py.", &usage), one("a.py", "x = 1\n"), "what follows is how to use it");
+    assert_eq!(asked("Fix a.py.", "You can test it with:\n```python\nimport a\n```"), []);
     assert_eq!(asked("Fix a.sh.", "```bash\nls\n```"), [], "a command");
     assert_eq!(asked("Fix a.py.", &format!("```bash\ncat a.py\n```\nResult: x\n{block}")), [], "made up");
     assert_eq!(paths("See a.py, (b/c.rs) and a.py. Not 1.5 or e.g. this."), ["a.py", "b/c.rs"]);
@@ -171,7 +200,7 @@ proptest! {
 
     #[test]
     fn any_text_can_be_looked_at(body in "([ -~éß]{0,12}|```[a-z]{0,3}|a\\.py|\\{\"name\":|\n|\r\n){0,40}") {
-        if let Found::Files(files) = files(&body, &Known { path: &|_| true, asked: vec!["a.py".to_owned()], commands: true }) {
+        if let Found::Files(files) = files(&body, &Known { listed: &|_| true, said: &|_| true, asked: vec!["a.py".to_owned()], commands: true }) {
             for file in files {
                 prop_assert!(body.get(file.span.0..file.span.1).is_some());
             }
