@@ -1,4 +1,4 @@
-//! A call of one known tool in a text, by the same rules as [`salvage`](super::salvage), where no
+//! A call of one known tool in a text, by the same rules as [`salvage`], where no
 //! harness is chosen yet.
 
 use crate::harness::bind::mend;
