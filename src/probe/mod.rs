@@ -33,6 +33,8 @@ pub type Say<'a> = &'a mut (dyn FnMut(&str) + Send);
 
 #[derive(Deserialize)]
 struct Texts {
+    /// Of both requests. Templates put a longer one of their own where there is none.
+    system: String,
     call: CallTexts,
     schema: SchemaTexts,
 }
@@ -46,7 +48,6 @@ struct CallTexts {
 #[derive(Deserialize)]
 struct Tool {
     name: String,
-    about: String,
     schema: Value,
 }
 
@@ -114,7 +115,8 @@ pub async fn ask(client: &dyn Client, model: &Model, say: Say<'_>) -> Result<Out
 pub async fn call(client: &dyn Client, model: &Model, say: Say<'_>) -> Result<Tried, Failure> {
     let CallTexts { task, tool } = texts().call;
     let name = tool.name.clone();
-    let spec = ToolSpec { name: tool.name, about: tool.about, schema: tool.schema, strict: None, free: None };
+    let spec =
+        ToolSpec { name: tool.name, about: String::new(), schema: tool.schema, strict: None, free: None };
     let prompt = Prompt { tools: vec![spec], ..prompt(&task, CALL_TOKENS) };
     match hear_out(client, model, &prompt, say).await {
         Ok(answer) => {
@@ -140,6 +142,7 @@ fn texts() -> Texts {
 fn prompt(task: &str, most: u32) -> Prompt {
     let body = [("max_tokens", Value::from(most)), ("temperature", Value::from(0))];
     Prompt {
+        system: vec![texts().system],
         messages: vec![Message::text(Role::User, task)],
         body: body.into_iter().map(|(name, value)| (name.to_owned(), value)).collect::<Map<_, _>>(),
         stream: true,

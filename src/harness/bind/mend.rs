@@ -1,6 +1,6 @@
 //! Mending JSON that a model wrote, as far as the mending cannot change what it means: fences
-//! around it, control characters in strings, trailing commas, a backslash that was meant for a shell
-//! or a regular expression. What was cut off stays cut off.
+//! around it, control characters in strings, trailing commas, doubled braces, a backslash that was
+//! meant for a shell or a regular expression. What was cut off stays cut off.
 
 use std::borrow::Cow;
 
@@ -54,9 +54,11 @@ fn without_fence(text: &str) -> &str {
 
 /// Escapes raw control characters and stray backslashes inside strings and drops commas before a
 /// closing bracket. `\'` and `\x` stay an error: in other languages they mean something else.
+/// `{{` is one brace: the chat template inside Qwen2.5's model files shows the form of a call so.
 pub(crate) fn mended(text: &str) -> Cow<'_, str> {
     let mut out = String::with_capacity(text.len() + 16);
     let mut in_string = false;
+    let (mut depth, mut doubled) = (0_usize, 0_usize);
     let mut chars = text.char_indices();
     while let Some((at, c)) = chars.next() {
         match c {
@@ -72,6 +74,16 @@ pub(crate) fn mended(text: &str) -> Cow<'_, str> {
                 continue;
             }
             ',' if !in_string && text[at + 1..].trim_start().starts_with(['}', ']']) => continue,
+            '{' if !in_string && text[at + 1..].starts_with('{') => {
+                doubled += 1;
+                continue;
+            }
+            '{' if !in_string => depth += 1,
+            '}' if !in_string && depth == 0 && doubled > 0 => {
+                doubled -= 1;
+                continue;
+            }
+            '}' if !in_string => depth = depth.saturating_sub(1),
             _ => {}
         }
         if in_string { push(&mut out, c) } else { out.push(c) }
@@ -105,6 +117,8 @@ mod tests {
             ("```json\n{\"a\": 1}\n```", json!({"a": 1})),
             ("{\"a\": \",}\"}", json!({"a": ",}"})),
             ("{\"a\": \"q\\\"\n\"}", json!({"a": "q\"\n"})),
+            (r#"{{"a": {"b": "{{x}}"}}}"#, json!({"a": {"b": "{{x}}"}})),
+            (r#"{{"a": {"b": 1}}"#, json!({"a": {"b": 1}})),
             (r#"{"a": "find . -exec rm {} \;"}"#, json!({"a": r"find . -exec rm {} \;"})),
             (r#"{"a": "grep '\.py\|\d' \n"}"#, json!({"a": "grep '\\.py\\|\\d' \n"})),
         ];
@@ -121,6 +135,7 @@ mod tests {
             "{\"a\": 1, ",
             "{\"a\"",
             "{\"a\": \"x\ny",
+            "{{\"a\": 1",
         ] {
             assert_eq!(object(text), Err(Flaw::CutOff), "{text}");
         }

@@ -181,6 +181,7 @@ fn as_calls(value: &Value) -> Option<Vec<(String, Value)>> {
 /// Whether a text that is no whole JSON begins like a call.
 pub(super) fn begins_like_a_call(text: &str) -> bool {
     let plain: String = text.chars().filter(|c| !c.is_whitespace()).take(24).collect();
+    let plain = plain.strip_prefix('{').filter(|rest| rest.starts_with('{')).unwrap_or(&plain);
     ["{\"name\":", "[{\"name\":", "{\"function\":", "{\"tool", "{\"arguments\":"]
         .iter()
         .any(|s| plain.starts_with(s))

@@ -50,6 +50,10 @@ fn a_reply_that_is_a_call_is_run_as_one() {
         (format!("{{\"name\": \"write\", \"parameters\": {args}}}"), &write),
         ("{\"name\": \"write\", \"arguments\": \"{\\\"path\\\": \\\"t.sh\\\", \\\"content\\\": \\\"ls -lah\\\\n\\\"}\"}".to_owned(), &write),
         ("{\"name\": \"write\", \"arguments\": {\"path\": \"t.sh\", \"content\": \"ls -lah\n\",}}".to_owned(), &write),
+        // As the template inside Qwen2.5's model files shows it.
+        ("{{\"name\": \"bash\", \"arguments\": {\"command\": \"ls\"}}}".to_owned(), &shell),
+        ("```json\n{{\"name\": \"bash\", \"arguments\": {\"command\": \"ls\"}}}\n```".to_owned(), &shell),
+        ("<tool_call>\n{{\"name\": \"bash\", \"arguments\": {\"command\": \"ls\"}}\n</tool_call>".to_owned(), &shell),
         (format!("{{\"type\": \"function\", \"function\": {{\"name\": \"write\", \"arguments\": {args}}}}}"), &write),
         (format!("<tool_call>\n{{\"name\": \"write\", \"arguments\": {args}}}\n</tool_call>"), &write),
         (format!("<think>a plan</think>\nNow.\n<tool_call>{{\"name\": \"write\", \"arguments\": {args}}}</tool_call>"), &write),
