@@ -26,7 +26,11 @@ impl Reads {
         match action {
             Action::Unknown { .. } => {}
             Action::Read { path, .. } => self.read([path.clone()]),
-            Action::Glob { .. } | Action::Grep { .. } | Action::List { .. } => self.read([]),
+            Action::Glob { .. } | Action::Grep { .. } | Action::List { .. } | Action::Fetch { .. } => {
+                self.read([]);
+            }
+            // Neither reading nor acting.
+            Action::Tasks { .. } | Action::Tools { .. } => {}
             Action::Shell { command, .. } if harmless(command) => {
                 let words = shlex::split(command).unwrap_or_default();
                 self.read(words.into_iter().filter(|word| cwd.join(word).is_file()));
@@ -39,6 +43,9 @@ impl Reads {
             | Action::Insert { .. }
             | Action::Undo { .. }
             | Action::Patch { .. }
+            | Action::Notebook { .. }
+            | Action::Keys { .. }
+            | Action::Script { .. }
             | Action::Todo { .. }
             | Action::Submit { .. } => {
                 let acted = self.acted || action.changes_files() && outcome.state == State::Ok;

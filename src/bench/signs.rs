@@ -76,12 +76,16 @@ impl<'a> Found<'a> {
         let well = outcome.state == State::Ok;
         match &call.action {
             Action::Unknown { .. } => return,
-            Action::Submit { .. } | Action::Todo { .. } => {}
-            Action::Read { .. } | Action::Glob { .. } | Action::Grep { .. } | Action::List { .. } => {
+            Action::Submit { .. } | Action::Todo { .. } | Action::Tasks { .. } | Action::Tools { .. } => {}
+            Action::Read { .. }
+            | Action::Glob { .. }
+            | Action::Grep { .. }
+            | Action::List { .. }
+            | Action::Fetch { .. } => {
                 self.ran += 1;
                 self.read = true;
             }
-            Action::Shell { .. } | Action::Job { .. } => {
+            Action::Shell { .. } | Action::Job { .. } | Action::Keys { .. } | Action::Script { .. } => {
                 self.ran += 1;
                 self.acted = true;
                 self.known.clear();
@@ -91,6 +95,7 @@ impl<'a> Found<'a> {
             | Action::Edit { .. }
             | Action::Insert { .. }
             | Action::Undo { .. }
+            | Action::Notebook { .. }
             | Action::Patch { .. } => {
                 self.ran += 1;
                 if well {

@@ -98,7 +98,13 @@ impl Story {
             | Action::Glob { .. }
             | Action::Grep { .. }
             | Action::List { .. }
+            | Action::Notebook { .. }
+            | Action::Keys { .. }
+            | Action::Fetch { .. }
+            | Action::Script { .. }
+            | Action::Tools { .. }
             | Action::Todo { .. }
+            | Action::Tasks { .. }
             | Action::Unknown { .. } => {}
         }
         for seen in &outcome.seen {

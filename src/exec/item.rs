@@ -52,6 +52,7 @@ fn intended(action: &Action, makes_file: bool, cwd: &Path) -> Option<Value> {
         Action::Rewrite { path, .. }
         | Action::Edit { path, .. }
         | Action::Insert { path, .. }
+        | Action::Notebook { path, .. }
         | Action::Undo { path } => Some(one(path, kind)),
         Action::Patch { text, cwd: folder } => {
             let files = tools::patch_files(text);
@@ -66,6 +67,11 @@ fn intended(action: &Action, makes_file: bool, cwd: &Path) -> Option<Value> {
         | Action::Grep { .. }
         | Action::List { .. }
         | Action::Todo { .. }
+        | Action::Tasks { .. }
+        | Action::Keys { .. }
+        | Action::Fetch { .. }
+        | Action::Script { .. }
+        | Action::Tools { .. }
         | Action::Submit { .. }
         | Action::Unknown { .. } => None,
     }

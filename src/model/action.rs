@@ -3,6 +3,7 @@
 //! Only harnesses know surfaces. Tools, sandbox, permissions, log and screens work on these.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 /// Paths are as the model wrote them; `tools` resolves them against the working folder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -108,6 +109,61 @@ pub enum Action {
     Todo {
         items: Vec<TodoItem>,
     },
+    /// One step on the task list.
+    Tasks {
+        op: TaskOp,
+        /// Not of `add` and `list`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        id: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        text: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        status: Option<TodoStatus>,
+    },
+    /// Changes one cell of a Jupyter notebook.
+    Notebook {
+        path: String,
+        op: CellOp,
+        /// Id of the cell, or its number from 0; for `insert` the one that it comes after.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cell: Option<String>,
+        /// `code` or `markdown`; as before when absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        kind: Option<CellKind>,
+        #[serde(default)]
+        text: String,
+    },
+    /// Types into the session's terminal and shows what is on it then.
+    Keys {
+        text: String,
+        /// Milliseconds to wait before looking.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        wait: Option<u64>,
+    },
+    /// Gets a page from the network.
+    Fetch {
+        url: String,
+        #[serde(default)]
+        form: FetchForm,
+        /// Most bytes of the answer.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        limit: Option<u64>,
+    },
+    /// Runs a program that came with the harness; it gets `input` as JSON on stdin.
+    Script {
+        /// The tool's name, for people.
+        tool: String,
+        run: Vec<String>,
+        /// Folder of the harness.
+        dir: String,
+        input: Map<String, Value>,
+    },
+    /// Looks among the tools that are only named, and has what fits offered from now on.
+    Tools {
+        query: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        limit: Option<u64>,
+    },
     /// The model says the task is done.
     Submit {
         #[serde(default)]
@@ -126,6 +182,45 @@ pub enum JobOp {
     /// What it printed since it was last asked.
     Output,
     Stop,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TaskOp {
+    Add,
+    /// Its text or status, whichever is given.
+    Change,
+    Remove,
+    Get,
+    List,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CellOp {
+    #[default]
+    Replace,
+    Insert,
+    Delete,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CellKind {
+    Code,
+    Markdown,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FetchForm {
+    /// HTML as Markdown, other text as it is.
+    #[default]
+    Markdown,
+    /// HTML without its tags.
+    Text,
+    /// As it came.
+    Raw,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -182,6 +277,12 @@ impl Action {
             Self::Grep { .. } => "grep",
             Self::List { .. } => "list",
             Self::Todo { .. } => "todo",
+            Self::Tasks { .. } => "tasks",
+            Self::Notebook { .. } => "notebook",
+            Self::Keys { .. } => "keys",
+            Self::Fetch { .. } => "fetch",
+            Self::Script { .. } => "script",
+            Self::Tools { .. } => "tools",
             Self::Submit { .. } => "submit",
             Self::Unknown { .. } => "unknown",
         }
@@ -195,6 +296,7 @@ impl Action {
             | Self::Edit { .. }
             | Self::Insert { .. }
             | Self::Undo { .. }
+            | Self::Notebook { .. }
             | Self::Patch { .. } => true,
             Self::Shell { .. }
             | Self::Job { .. }
@@ -203,6 +305,11 @@ impl Action {
             | Self::Grep { .. }
             | Self::List { .. }
             | Self::Todo { .. }
+            | Self::Tasks { .. }
+            | Self::Keys { .. }
+            | Self::Fetch { .. }
+            | Self::Script { .. }
+            | Self::Tools { .. }
             | Self::Submit { .. }
             | Self::Unknown { .. } => false,
         }
@@ -216,6 +323,7 @@ impl Action {
             | Self::Glob { .. }
             | Self::Grep { .. }
             | Self::List { .. }
+            | Self::Fetch { .. }
             | Self::Unknown { .. } => true,
             Self::Shell { .. }
             | Self::Job { .. }
@@ -226,6 +334,11 @@ impl Action {
             | Self::Undo { .. }
             | Self::Patch { .. }
             | Self::Todo { .. }
+            | Self::Tasks { .. }
+            | Self::Notebook { .. }
+            | Self::Keys { .. }
+            | Self::Script { .. }
+            | Self::Tools { .. }
             | Self::Submit { .. } => false,
         }
     }

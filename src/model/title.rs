@@ -1,7 +1,7 @@
 //! What a person would call an action, in one line.
 
 use super::item::Part;
-use super::{Action, JobOp, Reply, TodoStatus};
+use super::{Action, JobOp, Reply, TaskOp, TodoStatus};
 
 /// Longest title, in characters.
 const LONGEST: usize = 100;
@@ -31,6 +31,21 @@ impl Action {
                 let done = items.iter().filter(|item| item.status == TodoStatus::Completed).count();
                 format!("Tasks {done}/{}", items.len())
             }
+            Self::Tasks { op: TaskOp::Add, text, .. } => {
+                format!("New task: {}", text.as_deref().unwrap_or_default())
+            }
+            Self::Tasks { op: TaskOp::Change, id, .. } => {
+                format!("Changed task {}", id.as_deref().unwrap_or_default())
+            }
+            Self::Tasks { op: TaskOp::Remove, id, .. } => {
+                format!("Removed task {}", id.as_deref().unwrap_or_default())
+            }
+            Self::Tasks { op: TaskOp::Get | TaskOp::List, .. } => "Looked at the tasks".to_owned(),
+            Self::Notebook { path, .. } => format!("Edited {path}"),
+            Self::Keys { text, .. } => format!("Typed {text}"),
+            Self::Fetch { url, .. } => format!("Fetched {url}"),
+            Self::Script { tool, .. } => format!("Ran {tool}"),
+            Self::Tools { query, .. } => format!("Looked for tools: {query}"),
             Self::Submit { .. } => "Handed in the work".to_owned(),
             Self::Unknown { name, .. } => format!("Could not run {name}"),
         };

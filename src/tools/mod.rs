@@ -144,6 +144,13 @@ impl Toolbox {
             }
             Action::List { path, ignore } => list::run(cx, path, ignore),
             Action::Todo { items } => todo::run(self, items),
+            // BUILT NEXT
+            Action::Tasks { .. }
+            | Action::Notebook { .. }
+            | Action::Keys { .. }
+            | Action::Fetch { .. }
+            | Action::Script { .. }
+            | Action::Tools { .. } => failed("unavailable", "tack cannot do this yet; nothing was done"),
             Action::Submit { text: _ } => submit::run(cx).await,
             Action::Unknown { name: _, why } => failed("unknown", why.clone()),
         };

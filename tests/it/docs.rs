@@ -92,7 +92,9 @@ fn all_types() -> BTreeMap<String, Read> {
         bare.into_iter().chain([format!("prompt::{name}")]).map(move |name| (name, copy(&read)))
     });
     all.extend(named);
-    for file in ["src/model/care.rs", "src/harness/manifest/care.rs", "src/harness/manifest/mod.rs"] {
+    let manifest = ["answer", "care", "dialect", "mod", "request", "turn"];
+    let files = manifest.map(|name| format!("src/harness/manifest/{name}.rs"));
+    for file in files.iter().map(String::as_str).chain(["src/model/care.rs"]) {
         all.extend(types(&text(file)));
     }
     all

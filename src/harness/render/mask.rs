@@ -133,7 +133,16 @@ fn target(action: &Action) -> String {
         | Action::Undo { path }
         | Action::List { path, .. } => path,
         Action::Glob { pattern, .. } | Action::Grep { pattern, .. } => pattern,
-        Action::Patch { .. } | Action::Todo { .. } | Action::Submit { .. } | Action::Unknown { .. } => "",
+        Action::Notebook { path, .. } => path,
+        Action::Keys { text, .. } => text,
+        Action::Fetch { url, .. } => url,
+        Action::Script { tool, .. } => tool,
+        Action::Tools { query, .. } => query,
+        Action::Patch { .. }
+        | Action::Todo { .. }
+        | Action::Tasks { .. }
+        | Action::Submit { .. }
+        | Action::Unknown { .. } => "",
     };
     let line = text.trim().lines().next().unwrap_or_default();
     if line.chars().count() <= TARGET && line.len() == text.trim().len() {

@@ -1,0 +1,69 @@
+//! `[dialect]`: where in a reply the calls are, and how the model learns of the tools.
+
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Dialect {
+    pub kind: DialectKind,
+    /// Calls: how the model learns of the tools.
+    pub offer: Offer,
+    /// Fenced: the language words whose blocks are commands.
+    pub labels: Vec<String>,
+    /// Fenced: XML tags that stand for a block.
+    pub tags: Vec<String>,
+    pub which: Which,
+    /// Fenced: the tool of a block that names no other.
+    pub bare: Option<String>,
+    /// Calls: forms of a call written as text that are understood all the same.
+    pub salvage: Vec<Salvage>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DialectKind {
+    /// The wire's own tool calls.
+    #[default]
+    Calls,
+    /// One code block in the text.
+    Fenced,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Offer {
+    /// In the request, as tools.
+    #[default]
+    Wire,
+    /// In the system prompt, by its template: calls and answers are texts of the conversation.
+    Prompt,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Which {
+    #[default]
+    Last,
+    /// A second block is an error.
+    Only,
+}
+
+/// Forms of a call in plain text, by who writes them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Salvage {
+    /// `{"name": …, "arguments": …}`, bare or as the only code block.
+    Json,
+    /// `<tool_call>{…}</tool_call>`
+    Hermes,
+    /// `<function=name><parameter=key>value</parameter></function>`
+    Xml,
+    /// Special tokens that a server failed to read: Mistral, Llama, DeepSeek.
+    Markers,
+    /// A reply that is one shell block and nothing else.
+    Shell,
+    /// The first JSON call within a longer text; what follows it was made up and is cut away.
+    Within,
+    /// A code block under a line that is a path: a call of the tool that does `rewrite`.
+    File,
+}

@@ -1,0 +1,188 @@
+//! The sections that say what is sent: wires, body fields, prompts, messages, reasoning.
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::model::WireKind;
+use crate::wire::prompt::{self, Form, Role};
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Wire {
+    /// In order of preference.
+    pub allow: Vec<WireKind>,
+    pub stream: bool,
+}
+
+impl Default for Wire {
+    fn default() -> Self {
+        Self { allow: vec![WireKind::Chat, WireKind::Responses, WireKind::Messages], stream: true }
+    }
+}
+
+/// `[request]`: body fields; those of a wire's own table are laid over the common ones.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Request {
+    pub chat: Map<String, Value>,
+    pub responses: Map<String, Value>,
+    pub messages: Map<String, Value>,
+    /// Fields that only some models take, laid over all others in this order.
+    pub only: Vec<Only>,
+    #[serde(flatten)]
+    pub all: Map<String, Value>,
+}
+
+/// `[[request.only]]`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Only {
+    /// Globs of the models' names.
+    pub models: Vec<String>,
+    /// None: on every wire.
+    #[serde(default)]
+    pub wire: Option<WireKind>,
+    pub body: Map<String, Value>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct System {
+    /// Template files, one block each.
+    pub blocks: Vec<String>,
+    /// More of them, for forks.
+    pub append: Vec<String>,
+    /// `developer` where the models want it.
+    pub role: Option<Role>,
+}
+
+/// `[[opening]]`: a fixed message ahead of the history, written here or in a template file.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Opening {
+    pub role: Role,
+    #[serde(default)]
+    pub text: Option<String>,
+    #[serde(default)]
+    pub file: Option<String>,
+}
+
+/// `[user]`: template files around what the person typed.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct User {
+    pub first: Option<String>,
+    pub each: Option<String>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Notes {
+    pub role: NoteRole,
+    /// A template with `text` in it.
+    pub wrap: Option<String>,
+}
+
+impl Default for Notes {
+    fn default() -> Self {
+        Self { role: NoteRole::User, wrap: None }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NoteRole {
+    System,
+    Developer,
+    User,
+    /// Only corrections, the loop guard and failed checks are heard, as the user.
+    None,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reminder {
+    pub when: When,
+    /// Template file.
+    pub file: String,
+}
+
+/// When a reminder is due.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct When {
+    /// A tool's name: due when it has not been called for `count` results.
+    pub results_since: Option<String>,
+    pub count: u32,
+    /// Due with every n-th prompt.
+    pub every_user: Option<u32>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Messages {
+    pub user: Form,
+    pub result: Form,
+    /// Content of an assistant message with calls but no text.
+    pub empty: prompt::Empty,
+    pub empty_with_thinking: prompt::Empty,
+    /// Join neighbours of the same role: many chat templates want users and assistants to alternate.
+    pub merge: bool,
+}
+
+impl Default for Messages {
+    fn default() -> Self {
+        Self {
+            user: Form::String,
+            result: Form::String,
+            empty: prompt::Empty::String,
+            empty_with_thinking: prompt::Empty::String,
+            merge: true,
+        }
+    }
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Thinking {
+    /// `arrived`: in the field it came in. `none`: never. Anything else: the field's name.
+    pub echo: String,
+    pub trim: Trim,
+    pub absent: Absent,
+    /// How hard to think where the user did not say: `off`, `low`, …; none: as the server does.
+    pub effort: Option<String>,
+    /// The same for the first request of a turn and after a check that failed.
+    pub effort_first: Option<String>,
+    /// Tokens of reasoning in one reply at which it is cut and asked for again without. 0: no limit.
+    pub most: u32,
+}
+
+impl Default for Thinking {
+    fn default() -> Self {
+        Self {
+            echo: "arrived".to_owned(),
+            trim: Trim::None,
+            absent: Absent::Omit,
+            effort: None,
+            effort_first: None,
+            most: 0,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Trim {
+    None,
+    End,
+    Both,
+}
+
+/// What stands for the reasoning of a reply that had calls but no reasoning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Absent {
+    Omit,
+    /// The field with an empty text, once any reply of the session had reasoning.
+    Empty,
+}
