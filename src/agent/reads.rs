@@ -26,9 +26,11 @@ impl Reads {
         match action {
             Action::Unknown { .. } => {}
             Action::Read { path, .. } => self.read([path.clone()]),
-            Action::Glob { .. } | Action::Grep { .. } | Action::List { .. } | Action::Fetch { .. } => {
-                self.read([]);
-            }
+            Action::Glob { .. }
+            | Action::Grep { .. }
+            | Action::Find { .. }
+            | Action::List { .. }
+            | Action::Fetch { .. } => self.read([]),
             // Neither reading nor acting.
             Action::Tasks { .. } | Action::Tools { .. } => {}
             Action::Shell { command, .. } if harmless(command) => {
@@ -43,6 +45,7 @@ impl Reads {
             | Action::Insert { .. }
             | Action::Undo { .. }
             | Action::Patch { .. }
+            | Action::Diff { .. }
             | Action::Notebook { .. }
             | Action::Keys { .. }
             | Action::Script { .. }

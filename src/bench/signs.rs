@@ -80,6 +80,7 @@ impl<'a> Found<'a> {
             Action::Read { .. }
             | Action::Glob { .. }
             | Action::Grep { .. }
+            | Action::Find { .. }
             | Action::List { .. }
             | Action::Fetch { .. } => {
                 self.ran += 1;
@@ -96,6 +97,7 @@ impl<'a> Found<'a> {
             | Action::Insert { .. }
             | Action::Undo { .. }
             | Action::Notebook { .. }
+            | Action::Diff { .. }
             | Action::Patch { .. } => {
                 self.ran += 1;
                 if well {

@@ -81,6 +81,22 @@ pub enum Action {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cwd: Option<String>,
     },
+    /// A unified diff, whole texts for files, or both: all of it is made, or nothing.
+    Diff {
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        text: String,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        files: Vec<NewText>,
+        /// The one file that the diff is about, whatever its headers say.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        path: Option<String>,
+        /// Lines of context at either end of a hunk that may differ, up to two.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        fuzz: Option<u64>,
+        /// A file that is missing counts as an empty one.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        create: bool,
+    },
     Glob {
         pattern: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -100,10 +116,27 @@ pub enum Action {
         #[serde(default)]
         ignore_case: bool,
     },
+    /// Files whose names are like `query`, the likest first.
+    Find {
+        query: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        path: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        limit: Option<u64>,
+        /// Only names that end so; without the dot.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        endings: Vec<String>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        ignore: Vec<String>,
+    },
     List {
+        #[serde(default)]
         path: String,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         ignore: Vec<String>,
+        /// Levels of folders; one when absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        depth: Option<u64>,
     },
     /// Replaces the task list.
     Todo {
@@ -145,9 +178,12 @@ pub enum Action {
         url: String,
         #[serde(default)]
         form: FetchForm,
-        /// Most bytes of the answer.
+        /// Most bytes that are read of it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         limit: Option<u64>,
+        /// Milliseconds; the tool's default when absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        timeout: Option<u64>,
     },
     /// Runs a program that came with the harness; it gets `input` as JSON on stdin.
     Script {
@@ -242,6 +278,13 @@ pub struct Edit {
     pub all: bool,
 }
 
+/// The whole text of one file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewText {
+    pub path: String,
+    pub text: String,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TodoItem {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -273,8 +316,10 @@ impl Action {
             Self::Insert { .. } => "insert",
             Self::Undo { .. } => "undo",
             Self::Patch { .. } => "patch",
+            Self::Diff { .. } => "diff",
             Self::Glob { .. } => "glob",
             Self::Grep { .. } => "grep",
+            Self::Find { .. } => "find",
             Self::List { .. } => "list",
             Self::Todo { .. } => "todo",
             Self::Tasks { .. } => "tasks",
@@ -297,12 +342,14 @@ impl Action {
             | Self::Insert { .. }
             | Self::Undo { .. }
             | Self::Notebook { .. }
+            | Self::Diff { .. }
             | Self::Patch { .. } => true,
             Self::Shell { .. }
             | Self::Job { .. }
             | Self::Read { .. }
             | Self::Glob { .. }
             | Self::Grep { .. }
+            | Self::Find { .. }
             | Self::List { .. }
             | Self::Todo { .. }
             | Self::Tasks { .. }
@@ -322,6 +369,7 @@ impl Action {
             Self::Read { .. }
             | Self::Glob { .. }
             | Self::Grep { .. }
+            | Self::Find { .. }
             | Self::List { .. }
             | Self::Fetch { .. }
             | Self::Unknown { .. } => true,
@@ -333,6 +381,7 @@ impl Action {
             | Self::Insert { .. }
             | Self::Undo { .. }
             | Self::Patch { .. }
+            | Self::Diff { .. }
             | Self::Todo { .. }
             | Self::Tasks { .. }
             | Self::Notebook { .. }

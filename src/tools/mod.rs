@@ -9,7 +9,10 @@
 
 mod change;
 mod clean;
+mod diff;
 mod edit;
+mod fetch;
+mod find;
 mod grep;
 mod guard;
 mod insert;
@@ -32,6 +35,7 @@ mod submit;
 mod text;
 mod todo;
 mod undo;
+mod unified;
 mod walk;
 mod words;
 mod write;
@@ -45,6 +49,7 @@ use tokio_util::sync::CancellationToken;
 use crate::model::{Action, BlobId, Guards, Limits, Outcome, Seen, TodoItem, WriteMode};
 use crate::sandbox::{Policy, Sandbox};
 
+pub use diff::files as diff_files;
 pub use jobs::Ended;
 pub use output::fit;
 pub use patch::files as patch_files;
@@ -129,6 +134,10 @@ impl Toolbox {
             Action::Insert { path, line, text } => insert::run(self, cx, path, (*line, text)),
             Action::Undo { path } => undo::run(self, cx, path),
             Action::Patch { text, cwd } => patch::run(self, cx, (text, cwd.as_deref())),
+            Action::Diff { text, files, path, fuzz, create } => {
+                let ask = diff::Ask { text, files, path: path.as_deref(), fuzz: *fuzz, create: *create };
+                diff::run(self, cx, &ask)
+            }
             Action::Glob { pattern, path, limit } => {
                 walk::glob(cx, walk::Ask { pattern, path: path.as_deref(), limit: *limit }).await
             }
@@ -142,13 +151,20 @@ impl Toolbox {
                 };
                 grep::run(cx, ask).await
             }
-            Action::List { path, ignore } => list::run(cx, path, ignore),
+            Action::Find { query, path, limit, endings, ignore } => {
+                let ask = find::Ask { query, path: path.as_deref(), limit: *limit, endings, ignore };
+                find::run(cx, ask).await
+            }
+            Action::List { path, ignore, depth } => list::run(cx, path, (ignore, depth.unwrap_or(1))),
             Action::Todo { items } => todo::run(self, items),
+            Action::Fetch { url, form, limit, timeout } => {
+                let ask = fetch::Ask { url, form: *form, limit: *limit, timeout: *timeout };
+                fetch::run(cx, ask).await
+            }
             // BUILT NEXT
             Action::Tasks { .. }
             | Action::Notebook { .. }
             | Action::Keys { .. }
-            | Action::Fetch { .. }
             | Action::Script { .. }
             | Action::Tools { .. } => failed("unavailable", "tack cannot do this yet; nothing was done"),
             Action::Submit { text: _ } => submit::run(cx).await,

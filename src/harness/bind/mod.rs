@@ -20,9 +20,9 @@ use mend::Flaw;
 pub(super) use back::unbind;
 
 /// What a tool can do, as [`Action::kind`] says it.
-pub(super) const KINDS: [&str; 20] = [
-    "shell", "job", "keys", "read", "write", "rewrite", "edit", "insert", "undo", "patch", "notebook",
-    "glob", "grep", "list", "fetch", "todo", "tasks", "script", "tools", "submit",
+pub(super) const KINDS: [&str; 22] = [
+    "shell", "job", "keys", "read", "write", "rewrite", "edit", "insert", "undo", "patch", "diff",
+    "notebook", "glob", "grep", "find", "list", "fetch", "todo", "tasks", "script", "tools", "submit",
 ];
 
 /// Why a call cannot be understood.
