@@ -39,6 +39,7 @@ mod layers;
 mod local;
 mod local_text;
 mod login;
+mod matrix;
 mod models;
 mod native;
 mod newcomer;
