@@ -23,6 +23,7 @@ mod exec_protocol;
 mod exec_schema;
 mod exec_stop;
 mod exec_stream;
+mod fifteen;
 mod gate;
 mod harness;
 mod harness_kit;

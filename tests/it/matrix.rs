@@ -11,10 +11,10 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use tack::harness::{Harness, Library, Verdict, sample_model};
 use tack::model::{Body, Model, NoteKind, Part, WireKind};
-use tack::wire::prompt::{Piece, Prompt, Role};
+use tack::wire::prompt::Prompt;
 use tack::wire::{self, provider::Quirks};
 
-use crate::harness_kit::{Session, call, harness};
+use crate::harness_kit::{Session, call, harness, in_words_of};
 use crate::server::{Seal, check};
 
 const WIRES: [WireKind; 3] = [WireKind::Chat, WireKind::Responses, WireKind::Messages];
@@ -81,21 +81,6 @@ fn thinking(model: &Model) -> Part {
         WireKind::Messages => (None, Some(json!({"signature": seal.make(wire, &text)}))),
     };
     Part::Thinking { text, field, seal: sealed }
-}
-
-/// What `harness` would have said for these calls: None where it has no words for them.
-async fn in_words_of(harness: &dyn Harness, parts: Vec<Part>, model: &Model) -> Option<Vec<Part>> {
-    let mut session = Session { model: model.clone(), ..Session::new() };
-    session.user("go");
-    session.reply(&*crate::harness_kit::harness("minimal"), parts).await;
-    let prompt = session.prompt(harness).await;
-    let said = prompt.messages.into_iter().rev().find(|message| message.role == Role::Assistant)?;
-    let part = |piece| match piece {
-        Piece::Text(text) => Some(Part::Text { text }),
-        Piece::Call { name, args, .. } => Some(call(&name, serde_json::from_str(&args).unwrap())),
-        Piece::Thinking { .. } | Piece::Image { .. } | Piece::Result { .. } => None,
-    };
-    Some(said.pieces.into_iter().filter_map(part).collect())
 }
 
 /// A reply that ends the turn is followed by the person's next words.
