@@ -9,7 +9,9 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::model::{Calls, Class, Guards, Limits, Model, Outcome, Part, Reply, ToolCall, WireKind};
+use crate::model::{
+    Body, Calls, Class, Guards, Item, Limits, Model, Outcome, Part, Reply, ToolCall, WireKind,
+};
 use crate::wire::prompt::{Free, Grammar, Prompt};
 
 use super::files::{COMMON, Files};
@@ -284,7 +286,7 @@ impl Kit {
         let facts = facts::text(self, view.scene, &values, context.facts);
         let values = values.with("facts", facts);
         let alone = view.scene.unattended.then(|| self.say(&Saying::Unattended));
-        values.with("unattended", alone)
+        values.with("unattended", alone).with("first_prompt", first_prompt(view.items))
     }
 
     /// Facts for a template that belongs to no request.
@@ -325,6 +327,9 @@ impl Kit {
                 whole: set(edit.whole),
                 window: set(read.window),
                 once: read.once,
+                keep_from_shell: edit.keep_from_shell,
+                root_is_here: edit.root_is_here,
+                safe_names: edit.safe_names,
             },
             reads: turn.reads,
             check_rounds: check.rounds,
@@ -494,6 +499,15 @@ pub(super) fn error_name(error: &str) -> String {
 
 pub(super) fn opening_name(at: usize) -> String {
     format!("opening.{at}")
+}
+
+/// The session's first prompt, which stays the first whatever follows.
+fn first_prompt(items: &[Item]) -> &str {
+    let said = items.iter().find_map(|item| match &item.body {
+        Body::User(said) => Some(said.text.as_str()),
+        _ => None,
+    });
+    said.unwrap_or_default()
 }
 
 type Named = BTreeMap<String, String>;

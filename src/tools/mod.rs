@@ -25,6 +25,7 @@ mod patch_text;
 mod path;
 mod printed;
 mod read;
+mod redirect;
 mod rewrite;
 mod rows;
 mod seen;

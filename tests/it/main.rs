@@ -26,6 +26,7 @@ mod exec_stream;
 mod fifteen;
 mod gate;
 mod harness;
+mod harness_deep;
 mod harness_kit;
 mod harness_load;
 mod harness_local;

@@ -7,6 +7,7 @@ mod calls;
 pub(crate) mod fenced;
 pub(crate) mod file;
 mod loose;
+mod pythonic;
 mod salvage;
 pub(crate) mod words;
 

@@ -179,10 +179,33 @@ pub enum Trim {
 }
 
 /// What stands for the reasoning of a reply that had calls but no reasoning.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(from = "String")]
 pub enum Absent {
     Omit,
     /// The field with an empty text, once any reply of the session had reasoning.
     Empty,
+    /// The field with this text, from then on too.
+    Text(String),
+}
+
+impl Absent {
+    /// What fills the field, if anything does.
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Self::Omit => None,
+            Self::Empty => Some(""),
+            Self::Text(text) => Some(text),
+        }
+    }
+}
+
+impl From<String> for Absent {
+    fn from(word: String) -> Self {
+        match word.as_str() {
+            "omit" => Self::Omit,
+            "empty" => Self::Empty,
+            _ => Self::Text(word),
+        }
+    }
 }

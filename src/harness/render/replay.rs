@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use crate::harness::bind::{self, mend};
 use crate::harness::dialect::{fenced, file, text_of};
 use crate::harness::kit::Kit;
-use crate::harness::manifest::{Absent, DialectKind, Offer, Trim};
+use crate::harness::manifest::{DialectKind, Offer, Trim};
 use crate::harness::{Saying, View};
 use crate::model::{Action, CallId, Part, Reply, State, Stop, ToolCall, ToolResult, WireKind, WriteMode};
 use crate::wire::prompt::{Piece, Role};
@@ -241,8 +241,10 @@ impl<'a> Replay<'a> {
                 pieces.push(Piece::Thinking { text, field, seal: seal.clone() });
             }
         }
-        if pieces.is_empty() && calls > 0 && self.seen_thinking && thinking.absent == Absent::Empty {
-            pieces.push(Piece::Thinking { text: String::new(), field: named, seal: None });
+        if let Some(text) =
+            thinking.absent.text().filter(|_| pieces.is_empty() && calls > 0 && self.seen_thinking)
+        {
+            pieces.push(Piece::Thinking { text: text.to_owned(), field: named, seal: None });
         }
         self.seen_thinking |= !pieces.is_empty();
         pieces

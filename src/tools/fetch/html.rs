@@ -195,17 +195,15 @@ impl Out {
             }
             "pre" => self.block(opens),
             "code" | "kbd" | "samp" | "tt" if self.exact == 0 && self.form == Form::Markdown => {
-                self.code(opens)
+                self.code(opens);
             }
             "a" => self.anchor(tag, base),
             "img" => self.image(tag, base),
-            "td" | "th" => {
-                if opens {
-                    if self.cells > 0 {
-                        self.say(" | ");
-                    }
-                    self.cells += 1;
+            "td" | "th" if opens => {
+                if self.cells > 0 {
+                    self.say(" | ");
                 }
+                self.cells += 1;
             }
             "tr" => {
                 self.cells = 0;

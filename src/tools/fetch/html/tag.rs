@@ -95,7 +95,7 @@ fn end_of_tag(text: &str) -> usize {
         match (byte, quote) {
             (b'>', None) => return at + 1,
             (b'"' | b'\'', None) if text.as_bytes()[..at].trim_ascii_end().ends_with(b"=") => {
-                quote = Some(byte)
+                quote = Some(byte);
             }
             (byte, Some(open)) if byte == open => quote = None,
             _ => {}

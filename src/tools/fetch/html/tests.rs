@@ -42,7 +42,7 @@ fn broken_pages_keep_their_words() {
         ("<p>a<p>b</div></div></ul></li></pre>", "a\n\nb"),
         ("a <b", "a"),
         ("a < b > c", "a < b > c"),
-        ("<a href=\"x>y</a> z</p>", "y z"),
+        ("<a href=\"x>y</a> z</p>", "[y](https://example.org/docs/x) z"),
         ("<script>x", ""),
         ("x<!-- y", "x"),
         ("<ul></ul><li>x", "- x"),
