@@ -41,14 +41,14 @@ impl Ask<'_> {
         let mut sections = Vec::new();
         if !self.text.trim().is_empty() {
             let fuzz = usize::try_from(self.fuzz.unwrap_or(0).min(FUZZ_MOST)).unwrap_or(0);
-            for diff in unified::parse(self.text, self.path, fuzz).map_err(patch::bad)? {
+            for diff in unified::parse(self.text, self.path, fuzz).map_err(|why| patch::bad(&why))? {
                 sections.push(self.section(cx, diff)?);
             }
         }
         let whole = |file: &NewText| Section::Add { path: file.path.clone(), text: file.text.clone() };
         sections.extend(self.files.iter().map(whole));
         match sections.is_empty() {
-            true => Err(patch::bad("the call holds neither a diff nor files".to_owned())),
+            true => Err(patch::bad("the call holds neither a diff nor files")),
             false => Ok(sections),
         }
     }

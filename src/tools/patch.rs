@@ -45,7 +45,7 @@ fn try_run(
     cx: &ToolCx<'_>,
     (patch, folder): (&str, Option<&str>),
 ) -> Result<Outcome, Outcome> {
-    let mut sections = patch_text::parse(patch).map_err(bad)?;
+    let mut sections = patch_text::parse(patch).map_err(|why| bad(&why))?;
     if let Some(folder) = folder.filter(|folder| cx.cwd != cx.cwd.join(folder)) {
         sections.iter_mut().for_each(|section| section.start_from(folder));
     }
@@ -53,7 +53,7 @@ fn try_run(
 }
 
 /// What is wrong with a patch's text.
-pub(super) fn bad(why: String) -> Outcome {
+pub(super) fn bad(why: &str) -> Outcome {
     failed("bad_patch", format!("nothing was changed: {why}"))
 }
 

@@ -106,7 +106,8 @@ mod tests {
     #[test]
     fn letters_are_read_by_what_they_are_then_by_what_is_said_of_them() {
         let meta = b"<meta http-equiv=x content='text/html; charset=windows-1252'>\x93caf\xE9\x94";
-        let table: [(&[u8], Option<&str>, &str, Option<&str>); 9] = [
+        type Case<'a> = (&'a [u8], Option<&'a str>, &'a str, Option<&'a str>);
+        let table: [Case<'_>; 9] = [
             ("na\u{ef}ve €".as_bytes(), None, "naïve €", None),
             ("na\u{ef}ve €".as_bytes(), Some("iso-8859-1"), "naïve €", None),
             (b"caf\xE9", Some("utf-8"), "café", None),
