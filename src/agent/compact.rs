@@ -138,7 +138,7 @@ impl Agent {
             let mut items = shortened(&self.items, keep);
             let text = self.harness.say(&Saying::Compact);
             // A guard's note, which no harness leaves out.
-            let note = Note { kind: NoteKind::Guard, text, harness: None };
+            let note = Note { kind: NoteKind::Guard, text, harness: None, file: None };
             items.push(Item {
                 id: self.next_id(),
                 turn: self.turn,

@@ -77,6 +77,10 @@ pub enum Keep {
     Both {
         head_percent: u8,
     },
+    /// All of what fits; of what does not, no more than this many bytes of the head.
+    Preview {
+        bytes: usize,
+    },
 }
 
 /// The most any model is shown of one result, whatever a manifest says.
