@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::model::{
-    Body, Calls, Class, Guards, Item, Limits, Model, Outcome, Part, Reply, ToolCall, WireKind,
+    Body, Calls, Class, Guards, Item, Limits, Model, Note, Outcome, Part, Reply, ToolCall, WireKind,
 };
 use crate::wire::prompt::{Free, Grammar, Prompt};
 
@@ -186,9 +186,15 @@ impl Kit {
             }
         }
         match &manifest.notes.wrap {
-            Some(text) => texts.add(WRAP, text, &[FACTS, &["text"]], &path),
-            None => Ok(()),
+            Some(text) => texts.add(WRAP, text, &[FACTS, &["text", "kind"]], &path)?,
+            None => {}
         }
+        for (at, reminder) in manifest.reminder.iter().enumerate() {
+            if let Some(text) = &reminder.wrap {
+                texts.add(&wrap_name(at), text, &[FACTS, &["text"]], &path)?;
+            }
+        }
+        Ok(())
     }
 
     /// Templates that the manifest names by file.
@@ -197,6 +203,7 @@ impl Kit {
         let plain = m.system.blocks.iter().chain(&m.system.append);
         let plain = plain.chain(m.opening.iter().filter_map(|o| o.file.as_ref()));
         let plain = plain.chain(m.reminder.iter().map(|r| &r.file));
+        let plain = plain.chain(m.user.more.iter().map(|more| &more.file));
         let said = m.user.first.iter().chain(&m.user.each);
         let replies = m.turn.retry.iter().chain(&m.submit.confirm);
         let loops = m.compact.files();
@@ -265,7 +272,7 @@ impl Kit {
     /// Tools that the manifest names. A class may drop one of them, and its reminder with it.
     fn check_names(&self) -> Result<(), LoadError> {
         let bare = self.manifest.dialect.bare.iter();
-        let since = self.manifest.reminder.iter().filter_map(|r| r.when.results_since.as_ref());
+        let since = self.manifest.reminder.iter().flat_map(|r| &r.when.results_since);
         match bare.chain(since).find(|name| self.tools.find(name).is_none()) {
             Some(name) => {
                 let what = format!("names the tool `{name}`, which the harness does not have");
@@ -330,6 +337,7 @@ impl Kit {
                 keep_from_shell: edit.keep_from_shell,
                 root_is_here: edit.root_is_here,
                 safe_names: edit.safe_names,
+                most: set(read.most),
             },
             reads: turn.reads,
             check_rounds: check.rounds,
@@ -439,7 +447,7 @@ impl Harness for Loaded {
         tell::submitted(self.kit(view.model), call, outcome, view)
     }
 
-    async fn notes(&self, view: &View<'_>) -> anyhow::Result<Vec<String>> {
+    async fn notes(&self, view: &View<'_>) -> anyhow::Result<Vec<Note>> {
         remind::due(self.kit(view.model), view)
     }
 
@@ -449,7 +457,7 @@ impl Harness for Loaded {
 }
 
 /// What texts about a call, a result or the loop may use besides the facts.
-const SAYING: [&str; 35] = [
+const SAYING: [&str; 37] = [
     "text",
     "out",
     "action",
@@ -485,9 +493,16 @@ const SAYING: [&str; 35] = [
     "prompt",
     "questions",
     "answers",
+    "call",
+    "output_file",
 ];
 
 pub(super) const WRAP: &str = "notes.wrap";
+
+/// The wrap of the reminder in this place.
+pub(super) fn wrap_name(at: usize) -> String {
+    format!("reminder.{at}.wrap")
+}
 
 pub(super) fn result_name(tool: &str) -> String {
     format!("tools.{tool}.result")

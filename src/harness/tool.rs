@@ -44,6 +44,8 @@ pub struct Tool {
     /// Fields of the action that are always the same.
     pub with: Map<String, Value>,
     pub params: Ordered<Param>,
+    /// Parameters of the harness it extends that it does not have.
+    pub without: Vec<String>,
     pub needs: Option<Needs>,
     /// Template of the answer.
     pub result: Option<String>,
@@ -177,6 +179,9 @@ pub enum Unit {
     /// `[first, last]`, -1 for the end; fills `line` and `count`.
     #[serde(rename = "range")]
     Range,
+    /// A number that the action has as text.
+    #[serde(rename = "text")]
+    Text,
     /// The number in the id of a job: 3 of `job3`.
     #[serde(rename = "job")]
     Job,
@@ -270,6 +275,10 @@ impl<T> Ordered<T> {
 
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (&str, &mut T)> {
+        self.0.iter_mut().map(|(name, value)| (name.as_str(), value))
     }
 
     pub fn retain(&mut self, mut keep: impl FnMut(&str) -> bool) {

@@ -35,6 +35,8 @@ pub struct Guards {
     pub root_is_here: bool,
     /// No new file gets a name that Windows keeps for devices.
     pub safe_names: bool,
+    /// Bytes of a file that is shown where a call asks for no number of lines; a larger one is not.
+    pub most: Option<u64>,
 }
 
 /// When a reply that runs on is cut. None: never.

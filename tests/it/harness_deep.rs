@@ -99,6 +99,7 @@ async fn what_deepseek_tui_says_of_results() {
         spill: Some("/s/output-1.txt".to_owned()),
     };
     let todos = json!({"todos": [{"content": "a", "status": "completed"}, {"content": "b", "status": "in_progress"}]});
+    let listed = json!({"items": [{"id": "1", "text": "a", "status": "completed"}, {"id": "2", "text": "b", "status": "in_progress"}], "total": 2, "completed": 1});
     let plan = json!({"explanation": "why", "plan": [{"step": "a", "status": "completed"}]});
     let command = json!({"command": "make"});
     let list = json!({"path": "/p", "entries": [{"name": "src", "dir": true}, {"name": "a", "dir": false}]});
@@ -115,8 +116,9 @@ async fn what_deepseek_tui_says_of_results() {
             command,
             Outcome { state: State::TimedOut, took: 9, ..with("half", json!({"timeout": 5})) },
         ),
-        ("checklist_write", todos, with("2 tasks", json!({}))),
-        ("update_plan", plan, with("1 task", json!({}))),
+        ("checklist_write", todos, with("2 tasks", listed.clone())),
+        ("todo_update", json!({"id": 2, "status": "completed"}), with("…", listed)),
+        ("update_plan", plan, with("1 task", json!({"total": 1, "completed": 1}))),
         ("list_dir", json!({}), with("…", list)),
         ("grep_files", json!({"pattern": "x"}), with("…", matches)),
         ("file_search", json!({"query": "a"}), with("…", found)),

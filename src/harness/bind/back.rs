@@ -102,6 +102,7 @@ fn take(left: &mut BTreeMap<String, Value>, fields: &Value, to: &str, param: &Pa
         },
         Unit::Millis => json!(number()?),
         Unit::FromZero => json!(number()?.saturating_sub(1)),
+        Unit::Text => json!(value?.as_str()?.parse::<u64>().ok()?),
         Unit::Job => json!(value?.as_str()?.trim_start_matches("job").parse::<u64>().ok()?),
         Unit::Range => return None,
     };

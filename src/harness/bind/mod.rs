@@ -295,6 +295,7 @@ fn set(action: &mut Value, (name, to): (&str, &str), value: &Value, param: &Para
     };
     let value = match param.unit {
         Unit::Job => json!(format!("job{}", whole(1.0, 0.0)?)),
+        Unit::Text => json!(whole(1.0, 0.0)?.to_string()),
         Unit::Plain if value.is_number() => whole(1.0, 0.0)?,
         Unit::Plain => value.clone(),
         Unit::Seconds => whole(1000.0, 0.0)?,
