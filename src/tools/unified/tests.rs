@@ -1,3 +1,5 @@
+//! What this module is held to, by table and over generated input.
+
 use proptest::prelude::*;
 
 use super::super::patch_text::{Misfit, apply};

@@ -1,3 +1,5 @@
+//! What this module is held to, by table and over generated input.
+
 use super::*;
 
 fn said(page: &str, form: Form) -> String {
