@@ -13,7 +13,7 @@ mod thread;
 
 use serde_json::{Map, Value, json};
 
-use crate::model::{Body, Image, Item, Note, NoteKind, Part, Reply, ToolResult, Watch, WireKind};
+use crate::model::{Body, Image, Item, Note, NoteKind, Part, Reply, Summary, ToolResult, Watch, WireKind};
 use crate::wire::prompt::{LIMITS, Piece, Prompt, Role, Style, ToolSpec};
 
 use super::kit::{Kit, WRAP, opening_name, wrap_name};
@@ -157,9 +157,8 @@ impl History<'_> {
         let mut sayer = Sayer::new(self.kit, self.view);
         let mut items = self.view.items;
         if let Some((item, summary, rest)) = summarized(items) {
+            self.summary(thread, (item, summary), &mut sayer)?;
             items = rest;
-            let back = super::Saying::SummaryBack { summary: &summary.text, request: &summary.request };
-            sayer.say(thread, item, (&self.kit.say(&back), Vec::new()))?;
         }
         let masks = Masks::new(self.kit, items);
         let forgotten = forget::forgotten(items, self.kit.manifest.turn.forget, self.kit.surface);
@@ -167,10 +166,7 @@ impl History<'_> {
         let mut replay = Replay::new(self.kit, self.view);
         for (at, item) in items.iter().enumerate().filter(|(at, _)| !forgotten.contains(at)) {
             match &item.body {
-                Body::User(said) => {
-                    let images = said.images.iter().map(|image| piece_of_image(self.kit, self.view, image));
-                    sayer.say(thread, item, (&said.text, images.collect()))?;
-                }
+                Body::User(said) => sayer.said(thread, item, said)?,
                 Body::Note(note) => self.note(thread, note)?,
                 Body::Assistant(_) if vain.contains(&at) => {
                     let told = results(items, at).into_iter().flatten().filter(|_| newest == Some(at));
@@ -184,6 +180,38 @@ impl History<'_> {
                 // Results are told right after their reply, wherever they lie.
                 Body::Result(_) | Body::Scene(_) | Body::Summary(_) | Body::Mark(_) => {}
             }
+        }
+        Ok(())
+    }
+
+    /// What the person said and is kept, then the summary, then the words that lead on from it.
+    fn summary<'a>(
+        &'a self,
+        thread: &mut Thread,
+        (item, summary): (&Item, &Summary),
+        sayer: &mut Sayer<'a>,
+    ) -> anyhow::Result<()> {
+        for item in self.view.items.iter().filter(|item| summary.kept.contains(&item.id)) {
+            if let Body::User(said) = &item.body {
+                sayer.said(thread, item, said)?;
+            }
+        }
+        let (text, request) = (&summary.text, &summary.request);
+        let back = self.kit.say(&super::Saying::SummaryBack { summary: text, request });
+        match sayer.is_first() {
+            true => sayer.say(thread, item, (&back, Vec::new()))?,
+            false => thread.push(Role::User, vec![Piece::Text(back)]),
+        }
+        let values = || self.values.clone().with("summary", text).with("request", request);
+        let compact = &self.kit.manifest.compact;
+        let next = next_message(self.view.items, summary);
+        let go_on = compact.go_on.as_ref().filter(|_| next.is_none());
+        // The model has the word only where the person has it next.
+        let reply = compact.reply.as_ref().filter(|_| next == Some(Role::User) || go_on.is_some());
+        for (role, file) in
+            reply.map(|file| (Role::Assistant, file)).into_iter().chain(go_on.map(|file| (Role::User, file)))
+        {
+            thread.push(role, vec![Piece::Text(self.kit.render(file, &values())?)]);
         }
         Ok(())
     }
@@ -225,13 +253,24 @@ impl History<'_> {
 }
 
 /// The last summary, and the items that it does not stand for.
-fn summarized(items: &[Item]) -> Option<(&Item, &crate::model::Summary, &[Item])> {
+fn summarized(items: &[Item]) -> Option<(&Item, &Summary, &[Item])> {
     let (item, summary) = items.iter().rev().find_map(|item| match &item.body {
         Body::Summary(summary) => Some((item, summary)),
         _ => None,
     })?;
     let rest = items.iter().position(|item| item.id > summary.upto).unwrap_or(items.len());
     Some((item, summary, &items[rest..]))
+}
+
+/// Whose is the first message that stayed when the history was summed up.
+fn next_message(items: &[Item], summary: &Summary) -> Option<Role> {
+    let made = |item: &&Item| !matches!(&item.body, Body::Summary(other) if other == summary);
+    let stayed = items.iter().take_while(made).skip_while(|item| item.id <= summary.upto);
+    stayed.into_iter().find_map(|item| match &item.body {
+        Body::User(_) => Some(Role::User),
+        Body::Assistant(_) => Some(Role::Assistant),
+        Body::Note(_) | Body::Result(_) | Body::Scene(_) | Body::Summary(_) | Body::Mark(_) => None,
+    })
 }
 
 /// The results of the reply at `at`: those before the next reply, in the order of their calls.
