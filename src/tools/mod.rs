@@ -153,8 +153,9 @@ impl Toolbox {
                 let ask = notebook::Ask { op: *op, cell: cell.as_deref(), kind: *kind, text };
                 notebook::run(self, cx, path, &ask)
             }
+            Action::Tools { found, .. } => searched(found),
             // BUILT NEXT
-            Action::Keys { .. } | Action::Fetch { .. } | Action::Script { .. } | Action::Tools { .. } => {
+            Action::Keys { .. } | Action::Fetch { .. } | Action::Script { .. } => {
                 failed("unavailable", "tack cannot do this yet; nothing was done")
             }
             Action::Submit { text: _ } => submit::run(cx).await,
@@ -207,6 +208,13 @@ impl Toolbox {
     pub async fn stop_all(&self) {
         self.jobs.stop_all().await;
     }
+}
+
+/// What a search for tools found; the harness did the searching, as only it knows them.
+fn searched(found: &[String]) -> Outcome {
+    let text =
+        if found.is_empty() { "no tool fits".to_owned() } else { format!("found: {}", found.join(", ")) };
+    Outcome { data: serde_json::json!({ "found": found }), ..Outcome::ok(text) }
 }
 
 /// A failure with the word templates branch on.

@@ -41,6 +41,9 @@ fn exactly(kit: &Kit, action: &Action) -> Option<(String, Map<String, Value>)> {
 }
 
 fn say(tool: &Tool, variant: Option<(&str, &Variant)>, fields: &Value) -> Option<Map<String, Value>> {
+    if tool.filled(variant.map(|(_, v)| v)) {
+        return None;
+    }
     let mut left = BTreeMap::new();
     leaves(fields, String::new(), &mut left);
     left.remove("do");
