@@ -24,6 +24,7 @@ mod printed;
 mod read;
 mod rewrite;
 mod rows;
+mod script;
 mod seen;
 mod shell;
 mod spill;
@@ -145,12 +146,13 @@ impl Toolbox {
             Action::List { path, ignore } => list::run(cx, path, ignore),
             Action::Todo { items } => todo::run(self, items),
             Action::Tools { found, .. } => searched(found),
+            Action::Script { tool, run, dir, input, timeout, only_reads: _ } => {
+                script::run(script::Ask { tool, run, dir, input, timeout: *timeout }, cx).await
+            }
             // BUILT NEXT
-            Action::Tasks { .. }
-            | Action::Notebook { .. }
-            | Action::Keys { .. }
-            | Action::Fetch { .. }
-            | Action::Script { .. } => failed("unavailable", "tack cannot do this yet; nothing was done"),
+            Action::Tasks { .. } | Action::Notebook { .. } | Action::Keys { .. } | Action::Fetch { .. } => {
+                failed("unavailable", "tack cannot do this yet; nothing was done")
+            }
             Action::Submit { text: _ } => submit::run(cx).await,
             Action::Unknown { name: _, why } => failed("unknown", why.clone()),
         };
