@@ -43,6 +43,8 @@ pub(super) struct Kit {
     texts: Texts,
     /// Templates for fields of actions.
     pub fields: Texts,
+    /// Folder of the program of each tool that runs one.
+    pub programs: BTreeMap<String, String>,
     /// The harness's own text files as they are, for `file()`.
     files: Arc<BTreeMap<String, String>>,
     /// What of a template's facts never changes: made once, as every result and request asks for it.
@@ -125,6 +127,7 @@ impl Kit {
     fn new(files: &Files, chain: &Chain, case: Case) -> Result<Self, LoadError> {
         let (manifest, tools) = chain.merge(case)?;
         let surface = surface(&manifest, &tools);
+        let programs = programs(files, chain, &manifest.id, &tools)?;
         let (own, paths) = own_texts(files, chain)?;
         let bare = Values::of_tools(&manifest.id, &tools).with("offer", manifest.dialect.offer);
         let mut kit = Self {
@@ -134,6 +137,7 @@ impl Kit {
             surface,
             texts: Texts::new(),
             fields: Texts::for_fields(),
+            programs,
             files: Arc::new(own),
             bare,
         };
@@ -547,6 +551,40 @@ fn own_texts(files: &Files, chain: &Chain) -> Result<(Named, Named), LoadError> 
         }
     }
     Ok((texts, paths))
+}
+
+/// Where the programs of tools lie.
+fn programs(files: &Files, chain: &Chain, id: &str, tools: &Tools) -> Result<Named, LoadError> {
+    let broken = |what: String| LoadError::broken(format!("{id}/tools.toml"), None, what);
+    let mut found = Named::new();
+    for (name, tool) in tools.iter() {
+        match (tool.kinds().any(|kind| kind == "script"), tool.run.is_empty()) {
+            (false, true) => continue,
+            (true, false) => {}
+            (false, false) => {
+                return Err(broken(format!(
+                    "`{name}` has `run`, which only a tool that does `script` may have"
+                )));
+            }
+            (true, true) => {
+                return Err(broken(format!(
+                    "`{name}` does `script` and needs `run`, such as [\"python3\", \"count.py\"]"
+                )));
+            }
+        }
+        let ids = chain.ids();
+        let mut places = ids.iter().flat_map(|id| tool.run.iter().filter_map(|word| files.program(id, word)));
+        let Some(folder) = places.next() else {
+            return Err(broken(format!(
+                "`{name}` runs `{}`, and none of that is a file in the harness's folder; put the script there",
+                tool.run.join(" ")
+            )));
+        };
+        // Commands run elsewhere.
+        let folder = std::path::absolute(&folder).unwrap_or(folder);
+        found.insert(name.to_owned(), folder.display().to_string());
+    }
+    Ok(found)
 }
 
 /// The first 8 bytes of a SHA-256, so that it is the same in every build: sessions store it.

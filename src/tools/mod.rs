@@ -25,6 +25,7 @@ mod printed;
 mod read;
 mod rewrite;
 mod rows;
+mod script;
 mod seen;
 mod shell;
 mod spill;
@@ -154,8 +155,11 @@ impl Toolbox {
                 notebook::run(self, cx, path, &ask)
             }
             Action::Tools { found, .. } => searched(found),
+            Action::Script { tool, run, dir, input, timeout, only_reads: _ } => {
+                script::run(script::Ask { tool, run, dir, input, timeout: *timeout }, cx).await
+            }
             // BUILT NEXT
-            Action::Keys { .. } | Action::Fetch { .. } | Action::Script { .. } => {
+            Action::Keys { .. } | Action::Fetch { .. } => {
                 failed("unavailable", "tack cannot do this yet; nothing was done")
             }
             Action::Submit { text: _ } => submit::run(cx).await,

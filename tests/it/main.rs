@@ -66,6 +66,7 @@ mod tools_files;
 mod tools_find;
 mod tools_guard;
 mod tools_kit;
+mod tools_own;
 mod tools_patch;
 mod tools_rewrite;
 mod tools_shell;
