@@ -65,7 +65,11 @@ impl Files {
             match std::fs::read_to_string(&path) {
                 Ok(text) => {
                     let text = text.strip_prefix('\u{feff}').unwrap_or(&text).replace("\r\n", "\n");
-                    return Ok(Some(Found { text, path: path.display().to_string(), dir: Some(dir.join(id)) }));
+                    return Ok(Some(Found {
+                        text,
+                        path: path.display().to_string(),
+                        dir: Some(dir.join(id)),
+                    }));
                 }
                 Err(e)
                     if matches!(

@@ -9,9 +9,9 @@ use toml::{Table, Value};
 
 use crate::model::{Calls, Class};
 
+use super::external::Program;
 use super::files::{Files, Found};
 use super::load::{LoadError, nearest};
-use super::external::Program;
 use super::manifest::{Dialect, DialectKind, Manifest, SCHEMA};
 use super::tool::{Ordered, Tool, Tools};
 

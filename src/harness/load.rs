@@ -167,6 +167,11 @@ impl Library {
         Loaded::new(self.files.clone(), Chain::read(&self.files, id)?)
     }
 
+    /// This harness and those that it starts from, the nearest first.
+    pub fn chain(&self, id: &str) -> Result<Vec<String>, LoadError> {
+        Ok(Chain::read(&self.files, id)?.ids())
+    }
+
     /// The program that this harness asks, where it names one.
     pub fn program(&self, id: &str) -> Result<Option<Program>, LoadError> {
         Ok(Chain::read(&self.files, id)?.program().cloned())

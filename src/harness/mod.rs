@@ -29,9 +29,7 @@ pub(crate) use dialect::file::paths as named;
 pub use dialect::form as read_loose;
 pub use external::{NoPrograms, Program, Programs, Started, Tree};
 pub use load::{LOCAL, Library, Listing, LoadError};
-pub use sample::{
-    Sample, model as sample_model, prompt as sample_prompt, scene as sample_scene, tokens,
-};
+pub use sample::{Sample, model as sample_model, prompt as sample_prompt, scene as sample_scene, tokens};
 pub use saying::Saying;
 pub use wish::{asks_for_change, asks_for_repair, only_asks};
 

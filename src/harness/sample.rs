@@ -69,7 +69,8 @@ pub fn scene() -> Scene {
 pub async fn prompt(harness: &dyn Harness, model: &Model, programs: &dyn Programs) -> anyhow::Result<Prompt> {
     let (scene, items) = (scene(), [said()]);
     let blobs = &NoBlobs;
-    let view = View { items: &items, scene: &scene, model, wire: model.wire, blobs, drop_images: false, programs };
+    let view =
+        View { items: &items, scene: &scene, model, wire: model.wire, blobs, drop_images: false, programs };
     let prompt = harness.prompt(&view).await;
     harness.close().await;
     prompt

@@ -12,6 +12,8 @@ use crate::wire::prompt::{Message, Piece, Prompt, Role};
 pub(super) fn mended(mut prompt: Prompt, draft: &[Message], wire: WireKind) -> Result<Prompt, String> {
     let steered = |message: &Message| matches!(message.role, Role::System | Role::Developer);
     let may_steer = draft.iter().any(steered);
+    // Some harnesses keep neighbours apart, as their servers take them.
+    let apart = draft.windows(2).any(|two| two[0].role == two[1].role && two[0].role != Role::Tool);
     let mut messages: Vec<Message> = Vec::new();
     for (at, mut message) in std::mem::take(&mut prompt.messages).into_iter().enumerate() {
         if steered(&message) && !may_steer {
@@ -31,7 +33,7 @@ pub(super) fn mended(mut prompt: Prompt, draft: &[Message], wire: WireKind) -> R
         message.pieces.retain(|piece| !matches!(piece, Piece::Text(text) if text.trim().is_empty()));
         let only_thought = message.pieces.iter().all(|piece| matches!(piece, Piece::Thinking { .. }));
         if !only_thought {
-            join(&mut messages, message);
+            add(&mut messages, message, apart);
         }
     }
     prompt.system.retain(|block| !block.trim().is_empty());
@@ -48,8 +50,9 @@ fn texts(message: Message) -> impl Iterator<Item = String> {
     })
 }
 
-/// Neighbours of one role become one message; several results become a message each.
-fn join(messages: &mut Vec<Message>, message: Message) {
+/// Neighbours of one role become one message, unless they may stand apart; several results become a
+/// message each.
+fn add(messages: &mut Vec<Message>, message: Message, apart: bool) {
     if message.role == Role::Tool {
         let one = |piece| Message { role: Role::Tool, pieces: vec![piece] };
         messages.extend(message.pieces.into_iter().map(one));
@@ -57,7 +60,9 @@ fn join(messages: &mut Vec<Message>, message: Message) {
     }
     let calls = |message: &Message| message.pieces.iter().any(|piece| matches!(piece, Piece::Call { .. }));
     match messages.last_mut() {
-        Some(last) if last.role == message.role && !calls(last) => last.pieces.extend(message.pieces),
+        Some(last) if !apart && last.role == message.role && !calls(last) => {
+            last.pieces.extend(message.pieces)
+        }
         _ => messages.push(message),
     }
 }

@@ -206,8 +206,8 @@ pub(super) fn sentence(
         Fault::Start(why) => format!("cannot be started: {why}"),
         Fault::Slow => format!("gave no answer to `{asked}` within {limit} s"),
         Fault::Gone => {
-            let exit = exit.map(|exit| format!(" ({exit})")).unwrap_or_default();
-            format!("ended{exit} instead of answering `{asked}`")
+            let ended = exit.map_or("closed its output".to_owned(), |exit| format!("ended ({exit})"));
+            format!("{ended} instead of answering `{asked}`")
         }
         Fault::Junk(line) => format!(
             "printed what is no answer to `{asked}`: {line}; its standard output is for answers, print all else to stderr"

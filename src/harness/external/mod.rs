@@ -20,9 +20,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 
-use crate::model::{
-    ItemId, Limits, MOST_BYTES, Model, Outcome, Part, Reply, ToolCall, WireKind,
-};
+use crate::model::{ItemId, Limits, MOST_BYTES, Model, Outcome, Part, Reply, ToolCall, WireKind};
 use crate::wire::prompt::Prompt;
 
 use super::kit::Loaded;
@@ -285,8 +283,7 @@ impl Harness for External {
         if reply::is_whole(reply) {
             let kit = self.inner.kit(view.model);
             let base = reply::base(kit, reply, &read, &verdict);
-            let question =
-                || json!({"reply": reply::said(&base), "draft": reply::draft(&read, &verdict)});
+            let question = || json!({"reply": reply::said(&base), "draft": reply::draft(&read, &verdict)});
             let apply = |answer: &Map<String, Value>| reply::apply(kit, base.clone(), answer, view);
             if let Some((own, verdict)) = self.ask(("interpret", view), question, apply).await? {
                 *reply = own;

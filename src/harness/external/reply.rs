@@ -172,9 +172,8 @@ fn made(kit: &Kit, one: &Value, text: &str, before: &[ToolCall]) -> Result<ToolC
         Some(quote) => {
             let from = before.iter().filter_map(|call| call.span).map(|(_, to)| to).max().unwrap_or(0);
             let at = text[from..].find(quote).map(|at| from + at);
-            let at = at.ok_or_else(|| {
-                format!("a `quote` is not in the reply: {}", super::line::shown(quote))
-            })?;
+            let at =
+                at.ok_or_else(|| format!("a `quote` is not in the reply: {}", super::line::shown(quote)))?;
             Some((at, at + quote.len()))
         }
     };

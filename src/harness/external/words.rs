@@ -57,17 +57,36 @@ pub(super) fn args_said(args: &str) -> Value {
     object.unwrap_or_else(|_| json!(args))
 }
 
-/// What was numbered, in the order of the numbers.
-fn kept(prompt: &Prompt) -> Vec<&Piece> {
-    let mut all = Vec::new();
-    for piece in prompt.messages.iter().flat_map(|message| &message.pieces) {
-        match piece {
-            Piece::Image { .. } | Piece::Thinking { .. } => all.push(piece),
-            Piece::Result { pieces, .. } => all.extend(pieces.iter().filter(|piece| piece.is_image())),
-            Piece::Text(_) | Piece::Call { .. } => {}
+/// What a program can refer to.
+struct Before<'a> {
+    /// What was numbered, in the order of the numbers.
+    kept: Vec<&'a Piece>,
+    /// Ids and arguments of the calls.
+    calls: Vec<(&'a str, &'a str)>,
+}
+
+impl<'a> Before<'a> {
+    fn of(prompt: &'a Prompt) -> Self {
+        let mut before = Self { kept: Vec::new(), calls: Vec::new() };
+        for piece in prompt.messages.iter().flat_map(|message| &message.pieces) {
+            match piece {
+                Piece::Image { .. } | Piece::Thinking { .. } => before.kept.push(piece),
+                Piece::Result { pieces, .. } => {
+                    before.kept.extend(pieces.iter().filter(|piece| piece.is_image()));
+                }
+                Piece::Call { id, args, .. } => before.calls.push((id, args)),
+                Piece::Text(_) => {}
+            }
         }
+        before
     }
-    all
+
+    /// Arguments that mean what they meant go back as they were, to the byte.
+    fn as_written(&self, id: &str, args: String) -> String {
+        let same = |(_, before): &&(&str, &str)| args_said(before) == args_said(&args);
+        let before = self.calls.iter().filter(|(known, _)| *known == id).find(same);
+        before.map_or(args.clone(), |(_, before)| (*before).to_owned())
+    }
 }
 
 /// The draft with what the program gave in place of its own. Gives whether the messages are the
@@ -144,21 +163,21 @@ fn read_tools(known: &[ToolSpec], value: &Value) -> Result<Vec<ToolSpec>, String
 
 fn read_messages(draft: &Prompt, value: &Value) -> Result<Vec<Message>, String> {
     let Value::Array(all) = value else { return Err("`messages` has to be a list".to_owned()) };
-    let kept = kept(draft);
+    let before = Before::of(draft);
     let read = |(at, message): (usize, &Value)| {
-        read_message(message, &kept).map_err(|why| format!("message {at} {why}"))
+        read_message(message, &before).map_err(|why| format!("message {at} {why}"))
     };
     all.iter().enumerate().map(read).collect()
 }
 
-fn read_message(message: &Value, kept: &[&Piece]) -> Result<Message, String> {
+fn read_message(message: &Value, before: &Before<'_>) -> Result<Message, String> {
     let role = serde_json::from_value::<Role>(message["role"].clone()).map_err(|_| {
         format!(
             "has role {}; there are user, assistant, tool, system and developer",
             super::line::shown(&message["role"].to_string())
         )
     })?;
-    let pieces = read_pieces(&message["content"], kept)?;
+    let pieces = read_pieces(&message["content"], before)?;
     let wrong = pieces.iter().find(|piece| match piece {
         Piece::Text(_) => role == Role::Tool,
         Piece::Image { .. } => !matches!(role, Role::User),
@@ -181,19 +200,19 @@ fn kind(piece: &Piece) -> &'static str {
     }
 }
 
-fn read_pieces(content: &Value, kept: &[&Piece]) -> Result<Vec<Piece>, String> {
+fn read_pieces(content: &Value, before: &Before<'_>) -> Result<Vec<Piece>, String> {
     match content {
         Value::String(text) => Ok(vec![Piece::Text(text.clone())]),
-        Value::Array(all) => all.iter().map(|piece| read_piece(piece, kept)).collect(),
+        Value::Array(all) => all.iter().map(|piece| read_piece(piece, before)).collect(),
         _ => Err("has no `content`; it is a text or a list of pieces".to_owned()),
     }
 }
 
-fn read_piece(piece: &Value, kept: &[&Piece]) -> Result<Piece, String> {
+fn read_piece(piece: &Value, before: &Before<'_>) -> Result<Piece, String> {
     let word = |key: &str| piece[key].as_str().map(str::to_owned);
     let number = |key: &str| {
         let at = piece[key].as_u64().and_then(|at| usize::try_from(at).ok());
-        let found = at.and_then(|at| kept.get(at).copied()).filter(|found| kind(found) == key);
+        let found = at.and_then(|at| before.kept.get(at).copied()).filter(|found| kind(found) == key);
         let made = || format!("names the {key} {}, which the draft does not have", piece[key]);
         found.cloned().ok_or_else(made)
     };
@@ -214,10 +233,11 @@ fn read_piece(piece: &Value, kept: &[&Piece]) -> Result<Piece, String> {
             Value::String(args) if serde_json::from_str::<Map<String, Value>>(args).is_ok() => args.clone(),
             _ => return Err(format!("has the call `{id}`, whose `args` are no object")),
         };
+        let args = before.as_written(&id, args);
         return Ok(Piece::Call { id, name, args });
     }
     if let Some(id) = word("result") {
-        let pieces = read_pieces(&piece["content"], kept)?;
+        let pieces = read_pieces(&piece["content"], before)?;
         let plain = |piece: &Piece| matches!(piece, Piece::Text(_) | Piece::Image { .. });
         if !pieces.iter().all(plain) {
             return Err(format!("has the result `{id}`, which may hold texts and images only"));
