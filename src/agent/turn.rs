@@ -17,8 +17,6 @@ impl Agent {
     pub async fn turn(&mut self, said: Said, schema: Option<Schema>) -> End {
         let end = match self.run(said, schema).await {
             Ok(end) => end,
-            // Whatever waited for an outside program was told to stop.
-            Err(_) if self.stopper.stopped() => self.stopped().await,
             Err(error) => self.fail(format!("{error:#}")).await,
         };
         if let End::Completed { .. } = end {

@@ -149,21 +149,22 @@ fn results_and_reminders_are_the_programs_where_it_wants_them() {
 fn the_manifest_does_what_the_program_leaves_to_it() {
     let server = Server::start(vec![
         says("$ echo one && echo two"),
-        says("```mswea_bash_command\necho COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT; echo handed in\n```"),
+        says("```\nsubmit\n```"),
+        says("Handed in.\n```\nsubmit\n```"),
     ]);
     let tack = Tack::new(&server);
     let read = "{'calls': [{'action': {'do': 'shell', 'command': m['reply']['text'][2:]}, 'quote': m['reply']['text']}]} \
                 if m['reply']['text'].startswith('$ ') else {'default': True}";
     program(&tack, &[("interpret", read)]);
     let path = tack.home().join("harnesses/mine/harness.toml");
-    let text = std::fs::read_to_string(&path).unwrap().replace("\"minimal\"", "\"mini-swe-agent\"");
+    let text = std::fs::read_to_string(&path).unwrap().replace("\"minimal\"", "\"swe-agent\"");
     std::fs::write(&path, text).unwrap();
     let ran = tack.run(["-p", "go", "--harness", "mine"]).code(0);
     let requests = server.requests();
     let second = requests[1].chat();
     assert!(requests[1].said().contains("one\\ntwo"), "{}", requests[1].said());
     assert!(!requests[1].said().contains("tool_calls"), "its calls are text: {second}");
-    assert_eq!(ran.stdout, "handed in\n");
+    assert_eq!((requests.len(), ran.stdout.as_str()), (3, "Handed in.\n"), "the manifest reviews once");
 }
 
 #[test]
@@ -209,7 +210,7 @@ fn a_summary_is_asked_for_by_the_manifest_alone() {
         |_| None,
     );
     let tack = Tack::new(&server);
-    tack.configure("model_auto_compact_token_limit = 2000");
+    tack.configure("model_auto_compact_token_limit = 1300");
     program(&tack, &[("prompt", "{'prompt': {'messages': [{'role': 'user', 'content': 'ONLY THIS'}]}}")]);
     tack.run(["-p", "go", "--harness", "mine"]).code(0);
     let requests = server.requests();

@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use crate::kit::{Ran, Tack};
+use crate::kit::{Ran, Tack, finish, wait_for};
 use crate::server::*;
 
 /// A program that does this when it is asked `verb`, and is good otherwise.
@@ -38,7 +38,7 @@ fn a_program_that_misbehaves_is_named_once_and_the_session_goes_on() {
         ("prompt", "raise SystemExit(3)", "ended (exit code 3) instead of answering `prompt`"),
         ("prompt", "no_such_name", "NameError"),
         ("prompt", "os.kill(os.getpid(), signal.SIGKILL)", "ended (signal 9)"),
-        ("prompt", "os.close(1); time.sleep(60)", "closed its output instead of answering `prompt`"),
+        ("prompt", "os.close(1); time.sleep(60)", "gave no answer to `prompt` within 2 s"),
         ("prompt", "time.sleep(60)", "gave no answer to `prompt` within 2 s"),
         ("prompt", "out('hello\\n')", "no answer to `prompt`: `hello`; its standard output is for answers"),
         ("prompt", "out('\\x1b[31m{\\n')", "no answer to `prompt`: `[31m{`"),
@@ -122,6 +122,23 @@ fn trouble_at_the_end_of_a_turn_is_a_warning() {
     let ran = tack.run(["-p", "go", "--harness", "mine"]);
     // Whether the pipe is closed by the time of the last event is up to the machine.
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "fine\n"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_signal_ends_the_wait_for_a_program() {
+    let server = Server::start(vec![says("after")]);
+    let tack = Tack::new(&server);
+    bad(&tack, "prompt", "open(os.environ['TACK_DATA'] + '/asked', 'w').close(); time.sleep(60)");
+    let manifest = tack.home().join("harnesses/mine/harness.toml");
+    let text = std::fs::read_to_string(&manifest).unwrap();
+    std::fs::write(&manifest, text.replace("limit = 2", "")).unwrap();
+    let child = tack.command(["-p", "go", "--harness", "mine"]).spawn().unwrap();
+    wait_for("the question", || tack.home().join("harness/mine/asked").exists());
+    let killed = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    let ran = finish(child, None).code(130);
+    assert!(!ran.stderr.contains("the program `"), "{}", ran.stderr);
+    assert!(server.requests().is_empty());
 }
 
 #[test]

@@ -34,8 +34,6 @@ pub(super) enum Fault {
     Long,
     /// An answer that tack cannot use, and why.
     Wrong(String),
-    /// The session is stopped; nothing is wrong with the program.
-    Stopped,
 }
 
 /// A program that answers.
@@ -109,9 +107,10 @@ impl Line {
         let Line { ends, ahead, errors, errors_open, .. } = self;
         let mut at = 0;
         let mut closed = false;
-        let (mut out, mut err) = ([0; 16 << 10], [0; 4096]);
+        let mut searched = 0;
+        let (mut out, mut err) = (vec![0; 64 << 10], [0; 4096]);
         loop {
-            if let Some(end) = ahead.iter().position(|byte| *byte == b'\n') {
+            if let Some(end) = memchr::memchr(b'\n', &ahead[searched..]).map(|found| searched + found) {
                 let rest = ahead.split_off(end + 1);
                 let line = std::mem::replace(ahead, rest);
                 if at < question.len() && !closed {
@@ -119,7 +118,8 @@ impl Line {
                 }
                 return Ok(line);
             }
-            if ahead.len() > LONGEST {
+            searched = ahead.len();
+            if searched > LONGEST {
                 return Err(Fault::Long);
             }
             tokio::select! {
@@ -214,7 +214,6 @@ pub(super) fn sentence(
         ),
         Fault::Long => format!("answered `{asked}` with a line of more than {} MB", LONGEST >> 20),
         Fault::Wrong(why) => format!("answered `{asked}` wrongly: {why}"),
-        Fault::Stopped => format!("was stopped while it was asked `{asked}`"),
     };
     let (harness, command) = (&program.harness, program.command.join(" "));
     let dir = program.dir.display();

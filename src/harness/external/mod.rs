@@ -71,8 +71,23 @@ impl External {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks, if the program wants to be asked, and reads the answer. None: the draft stands.
+    /// Asks, unless the session is stopped, which ends a program that is being asked. None: the draft
+    /// stands.
     async fn ask<T>(
+        &self,
+        (verb, view): (&str, &View<'_>),
+        question: impl FnOnce() -> Value,
+        read: impl FnOnce(&Map<String, Value>) -> Result<T, String>,
+    ) -> anyhow::Result<Option<T>> {
+        tokio::select! {
+            biased;
+            () = view.programs.stopped() => Ok(None),
+            asked = self.asked((verb, view), question, read) => asked,
+        }
+    }
+
+    /// Asks, if the program wants to be asked, and reads the answer.
+    async fn asked<T>(
         &self,
         (verb, view): (&str, &View<'_>),
         question: impl FnOnce() -> Value,
@@ -94,7 +109,7 @@ impl External {
         if let Value::Object(more) = question() {
             message.extend(more);
         }
-        let answer = self.unless_stopped(view, live.line.ask(message, self.program.limit)).await;
+        let answer = live.line.ask(message, self.program.limit).await;
         let read = answer.and_then(|answer| {
             if answer.get("default") == Some(&json!(true)) {
                 return Ok(None);
@@ -113,17 +128,6 @@ impl External {
         }
     }
 
-    async fn unless_stopped<T>(
-        &self,
-        view: &View<'_>,
-        asked: impl Future<Output = Result<T, Fault>>,
-    ) -> Result<T, Fault> {
-        tokio::select! {
-            answer = asked => answer,
-            () = view.programs.stopped() => Err(Fault::Stopped),
-        }
-    }
-
     /// Starts the program and says hello.
     async fn start(&self, view: &View<'_>) -> anyhow::Result<Live> {
         let started = view.programs.start(&self.program).await.map_err(|error| {
@@ -139,7 +143,7 @@ impl External {
             "data": line.data(),
         });
         let Value::Object(hello) = hello else { anyhow::bail!("hello is an object") };
-        let answer = self.unless_stopped(view, line.ask(hello, self.program.limit)).await;
+        let answer = line.ask(hello, self.program.limit).await;
         match answer.and_then(|answer| greeting(&answer).map_err(Fault::Wrong)) {
             Ok(wants) => Ok(Live { line, wants, told: 0 }),
             Err(fault) => anyhow::bail!(line.over(&self.program, "hello", &fault).await),
@@ -353,7 +357,7 @@ impl Harness for External {
         let Some(mut live) = live else { return };
         let told = if live.wants("event") {
             let event = message("event", &mut live, view);
-            self.unless_stopped(view, live.line.tell(event, self.program.limit)).await
+            live.line.tell(event, self.program.limit).await
         } else {
             Ok(())
         };

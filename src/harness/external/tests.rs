@@ -232,7 +232,7 @@ fn what_a_program_makes_up_about_a_reply_is_refused() {
         (json!({"calls": [{"id": "w"}, {"id": "w"}]}), "it names the call `w` twice"),
         (json!({"calls": [{}]}), "needs `name` and `args`, or an `action`"),
         (json!({"calls": ["ls"]}), "needs `name` and `args`, or an `action`"),
-        (json!({"calls": [{"name": "launch", "args": {}}]}), "it calls `launch`; the tools are read, bash"),
+        (json!({"calls": [{"name": "launch", "args": {}}]}), "it calls `launch`; the tools are "),
         (json!({"calls": [{"action": {"do": "launch"}}]}), "an `action` cannot be read: unknown variant"),
         (json!({"calls": [{"action": {"do": "shell"}}]}), "missing field `command`"),
         (json!({"calls": [{"action": go, "quote": "not there"}]}), "a `quote` is not in the reply"),
