@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 use crate::model::{Calls, Class, Guards, Limits, Model, Note, Outcome, Part, Reply, ToolCall, WireKind};
 use crate::wire::prompt::{Free, Grammar, Prompt};
 
+use super::external::Program;
 use super::files::{COMMON, Files};
 use super::layers::{Case, Chain};
 use super::load::LoadError;
@@ -65,6 +66,10 @@ impl Loaded {
             self.kits[place(case)].get_or_init(|| Some(Box::new(kit)));
         }
         Ok(self)
+    }
+
+    pub(super) fn program(&self) -> Option<Program> {
+        self.chain.program().cloned()
     }
 
     /// Makes every kit there can be.

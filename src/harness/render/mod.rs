@@ -45,8 +45,9 @@ pub(super) fn prompt(kit: &Kit, view: &View<'_>) -> anyhow::Result<Prompt> {
     let again = again::entry(kit, view);
     let held = again.is_some_and(|again| again.schema);
     let tools = match (manifest.dialect.kind, manifest.dialect.offer) {
-        (DialectKind::Calls, Offer::Wire) if !held => specs(kit, view.items),
-        (DialectKind::Calls, Offer::Wire | Offer::Prompt) | (DialectKind::Fenced, _) => Vec::new(),
+        (DialectKind::Calls | DialectKind::External, Offer::Wire) if !held => specs(kit, view.items),
+        (DialectKind::Calls | DialectKind::External, Offer::Wire | Offer::Prompt)
+        | (DialectKind::Fenced, _) => Vec::new(),
     };
     Ok(Prompt {
         system: system.into_iter().filter(|block| !block.trim().is_empty()).collect(),
