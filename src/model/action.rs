@@ -193,13 +193,25 @@ pub enum Action {
         /// The tool's name, for people.
         tool: String,
         run: Vec<String>,
-        /// Folder of the harness.
+        /// Folder of the harness; words of `run` that name files in it mean those.
         dir: String,
         input: Map<String, Value>,
+        /// Milliseconds; that of commands when absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        timeout: Option<u64>,
+        /// As the harness says: it changes nothing.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        only_reads: bool,
     },
     /// Looks among the tools that are only named, and has what fits offered from now on.
     Tools {
         query: String,
+        /// The query is a regular expression.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        regex: bool,
+        /// Names of what was found, by the harness that read the call.
+        #[serde(default)]
+        found: Vec<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         limit: Option<u64>,
     },
@@ -411,6 +423,7 @@ impl Action {
             | Self::Find { .. }
             | Self::List { .. }
             | Self::Fetch { .. }
+            | Self::Tools { .. }
             | Self::Unknown { .. } => true,
             Self::Shell { .. }
             | Self::Job { .. }
@@ -425,9 +438,8 @@ impl Action {
             | Self::Tasks { .. }
             | Self::Notebook { .. }
             | Self::Keys { .. }
-            | Self::Script { .. }
-            | Self::Tools { .. }
             | Self::Submit { .. } => false,
+            Self::Script { only_reads, .. } => *only_reads,
         }
     }
 }

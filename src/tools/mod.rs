@@ -29,6 +29,7 @@ mod read;
 mod redirect;
 mod rewrite;
 mod rows;
+mod script;
 mod seen;
 mod shell;
 mod spill;
@@ -171,10 +172,12 @@ impl Toolbox {
                 let ask = notebook::Ask { op: *op, cell: cell.as_deref(), kind: *kind, text };
                 notebook::run(self, cx, path, &ask)
             }
-            // BUILT NEXT
-            Action::Keys { .. } | Action::Script { .. } | Action::Tools { .. } => {
-                failed("unavailable", "tack cannot do this yet; nothing was done")
+            Action::Tools { found, .. } => searched(found),
+            Action::Script { tool, run, dir, input, timeout, only_reads: _ } => {
+                script::run(script::Ask { tool, run, dir, input, timeout: *timeout }, cx).await
             }
+            // BUILT NEXT
+            Action::Keys { .. } => failed("unavailable", "tack cannot do this yet; nothing was done"),
             Action::Submit { text: _ } => submit::run(cx).await,
             Action::Unknown { name: _, why } => failed("unknown", why.clone()),
         };
@@ -225,6 +228,13 @@ impl Toolbox {
     pub async fn stop_all(&self) {
         self.jobs.stop_all().await;
     }
+}
+
+/// What a search for tools found; the harness did the searching, as only it knows them.
+fn searched(found: &[String]) -> Outcome {
+    let text =
+        if found.is_empty() { "no tool fits".to_owned() } else { format!("found: {}", found.join(", ")) };
+    Outcome { data: serde_json::json!({ "found": found }), ..Outcome::ok(text) }
 }
 
 /// A failure with the word templates branch on.

@@ -223,3 +223,33 @@ fn little_coder_keeps_files_from_slips_and_reads_its_models_form() {
         assert!(said.contains(words), "{words}: {said}");
     }
 }
+
+#[tokio::test]
+async fn git_tools_are_commands_and_what_is_not_offered_says_what_to_use() {
+    let harness = harness("deepseek-tui");
+    let mut said = String::new();
+    for (name, args) in [
+        ("git_status", json!({})),
+        ("git_diff", json!({"cached": true, "unified": 0, "path": "a b"})),
+        ("git_log", json!({"author": "x; y", "max_count": 5})),
+        ("git_show", json!({"rev": "HEAD~1"})),
+        ("git_show", json!({"rev": "$(x)", "patch": false, "stat": false})),
+        ("git_blame", json!({"path": "-a", "start_line": 7})),
+        ("agent_open", json!({})),
+        ("web.run", json!({})),
+    ] {
+        let mut session = Session::new();
+        session.reply(&*harness, vec![call(name, args.clone())]).await;
+        let action = session.items.iter().find_map(|item| match &item.body {
+            Body::Assistant(reply) => reply.calls().next().map(|call| call.action.clone()),
+            _ => None,
+        });
+        let what = match action.unwrap() {
+            tack::model::Action::Shell { command, .. } => command,
+            tack::model::Action::Unknown { why, .. } => why,
+            other => panic!("{other:?}"),
+        };
+        said += &format!("{name} {args}\n  {what}\n");
+    }
+    insta::assert_snapshot!(said);
+}
