@@ -241,9 +241,10 @@ impl<'a> Replay<'a> {
                 pieces.push(Piece::Thinking { text, field, seal: seal.clone() });
             }
         }
-        if let Some(text) =
-            thinking.absent.text().filter(|_| pieces.is_empty() && calls > 0 && self.seen_thinking)
-        {
+        // Where reasoning is sealed, nothing may be made up in its place.
+        let fits = |text: &&str| text.is_empty() || self.view.wire == WireKind::Chat;
+        let wanted = pieces.is_empty() && calls > 0 && self.seen_thinking;
+        if let Some(text) = thinking.absent.text().filter(fits).filter(|_| wanted) {
             pieces.push(Piece::Thinking { text: text.to_owned(), field: named, seal: None });
         }
         self.seen_thinking |= !pieces.is_empty();
