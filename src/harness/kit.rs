@@ -17,6 +17,7 @@ use super::files::{COMMON, Files};
 use super::layers::{Case, Chain};
 use super::load::LoadError;
 use super::manifest::{Manifest, Offer, Repeats};
+use super::programs::{self, Programs};
 use super::template::{BARE, FACTS, Texts, Values};
 use super::tool::{Tool, Tools};
 use super::{
@@ -45,7 +46,7 @@ pub(super) struct Kit {
     /// Templates for fields of actions.
     pub fields: Texts,
     /// Folder of the program of each tool that runs one.
-    pub programs: BTreeMap<String, String>,
+    pub programs: Programs,
     /// The harness's own text files as they are, for `file()`.
     files: Arc<BTreeMap<String, String>>,
     /// What of a template's facts never changes: made once, as every result and request asks for it.
@@ -132,7 +133,7 @@ impl Kit {
     fn new(files: &Files, chain: &Chain, case: Case) -> Result<Self, LoadError> {
         let (manifest, tools) = chain.merge(case)?;
         let surface = surface(&manifest, &tools);
-        let programs = programs(files, chain, &manifest.id, &tools)?;
+        let programs = programs::of(files, chain, &tools)?;
         let (own, paths) = own_texts(files, chain)?;
         let bare = Values::of_tools(&manifest.id, &tools).with("offer", manifest.dialect.offer);
         let mut kit = Self {
@@ -163,7 +164,7 @@ impl Kit {
                 let known: &[&[&str]] = match name.as_str() {
                     "facts.md" => &[FACTS, &facts::NAMES],
                     "masked.md" => &[BARE, &render::MASKED],
-                    _ => &[BARE, &SAYING],
+                    _ => &[BARE, SAYING],
                 };
                 self.texts.add(&format!("{COMMON}/{name}"), &found.text, known, &found.path)?;
             }
@@ -177,13 +178,13 @@ impl Kit {
         let (manifest, texts) = (&self.manifest, &mut self.texts);
         for (name, tool) in self.tools.iter() {
             if let Some(text) = &tool.result {
-                texts.add(&result_name(name), text, &[FACTS, &SAYING], &path("tools.toml"))?;
+                texts.add(&result_name(name), text, &[FACTS, SAYING], &path("tools.toml"))?;
             }
         }
         let path = path("harness.toml");
         for (name, text) in manifest.errors.iter() {
             if let Some(text) = text {
-                texts.add(&error_name(name), text, &[BARE, &SAYING], &path)?;
+                texts.add(&error_name(name), text, &[BARE, SAYING], &path)?;
             }
         }
         for (name, hint) in manifest.absent.iter() {
@@ -242,7 +243,7 @@ impl Kit {
         let said = m.user.first.iter().chain(&m.user.each);
         let replies = m.turn.retry.iter().chain(&m.submit.confirm);
         let loops = m.compact.files();
-        let known = [&[FACTS][..], &[FACTS, &["text"]], &[FACTS, &SAYING], &[BARE, &SAYING]];
+        let known = [&[FACTS][..], &[FACTS, &["text"]], &[FACTS, SAYING], &[BARE, SAYING]];
         let named = plain
             .map(|file| (file, known[0]))
             .chain(said.map(|file| (file, known[1])))
@@ -505,11 +506,12 @@ impl Harness for Loaded {
 
 /// What texts about a call, a result or the loop may use besides the facts.
 #[rustfmt::skip]
-const SAYING: [&str; 41] = [
+const SAYING: &[&str] = &[
     "text", "out", "action", "args", "name", "names", "closest", "param", "wanted", "got", "missing",
     "problem", "example", "usage", "found", "why", "times", "left", "summary", "request", "diff", "shown",
     "count", "command", "exit", "tail", "focus", "schema", "first", "files", "before", "call", "output_file",
-    "messages", "prompt", "questions", "answers", "problems", "extra", "hint", "got_type",
+    "problems", "extra",
+    "hint", "got_type", "messages", "prompt", "questions", "answers",
 ];
 
 pub(super) const WRAP: &str = "notes.wrap";
@@ -556,40 +558,6 @@ fn own_texts(files: &Files, chain: &Chain) -> Result<(Named, Named), LoadError> 
         }
     }
     Ok((texts, paths))
-}
-
-/// Where the programs of tools lie.
-fn programs(files: &Files, chain: &Chain, id: &str, tools: &Tools) -> Result<Named, LoadError> {
-    let broken = |what: String| LoadError::broken(format!("{id}/tools.toml"), None, what);
-    let mut found = Named::new();
-    for (name, tool) in tools.iter() {
-        match (tool.kinds().any(|kind| kind == "script"), tool.run.is_empty()) {
-            (false, true) => continue,
-            (true, false) => {}
-            (false, false) => {
-                return Err(broken(format!(
-                    "`{name}` has `run`, which only a tool that does `script` may have"
-                )));
-            }
-            (true, true) => {
-                return Err(broken(format!(
-                    "`{name}` does `script` and needs `run`, such as [\"python3\", \"count.py\"]"
-                )));
-            }
-        }
-        let ids = chain.ids();
-        let mut places = ids.iter().flat_map(|id| tool.run.iter().filter_map(|word| files.program(id, word)));
-        let Some(folder) = places.next() else {
-            return Err(broken(format!(
-                "`{name}` runs `{}`, and none of that is a file in the harness's folder; put the script there",
-                tool.run.join(" ")
-            )));
-        };
-        // Commands run elsewhere.
-        let folder = std::path::absolute(&folder).unwrap_or(folder);
-        found.insert(name.to_owned(), folder.display().to_string());
-    }
-    Ok(found)
 }
 
 /// The first 8 bytes of a SHA-256, so that it is the same in every build: sessions store it.

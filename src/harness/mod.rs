@@ -14,6 +14,7 @@ mod layers;
 mod load;
 mod manifest;
 mod param;
+mod programs;
 mod remind;
 mod render;
 mod sample;

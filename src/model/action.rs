@@ -159,7 +159,8 @@ pub enum Action {
         run: Vec<String>,
         /// Folder of the harness; words of `run` that name files in it mean those.
         dir: String,
-        input: Map<String, Value>,
+        /// Boxed, as it would make every action large.
+        input: Box<Map<String, Value>>,
         /// Milliseconds; that of commands when absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         timeout: Option<u64>,
