@@ -36,7 +36,9 @@ pub use wish::{asks_for_change, asks_for_repair, only_asks};
 
 use async_trait::async_trait;
 
-use crate::model::{BlobId, Guards, Item, Limits, Model, Note, Outcome, Part, Reply, Scene, ToolCall, WireKind};
+use crate::model::{
+    BlobId, Guards, Item, Limits, Model, Note, Outcome, Part, Reply, Scene, ToolCall, WireKind,
+};
 use crate::wire::prompt::Prompt;
 
 /// Implemented by manifests (a [`Library`] loads them) and by outside programs.

@@ -24,7 +24,9 @@ pub(super) fn due(kit: &Kit, view: &View<'_>) -> anyhow::Result<Vec<Note>> {
 fn is_due(kit: &Kit, items: &[Item], when: &When, note: &Note) -> bool {
     let reminded = |item: &Item| match &item.body {
         // Sessions of before reminders said their file go by the text.
-        Body::Note(n) => n.kind == note.kind && (n.file.is_some() && n.file == note.file || n.text == note.text),
+        Body::Note(n) => {
+            n.kind == note.kind && (n.file.is_some() && n.file == note.file || n.text == note.text)
+        }
         _ => false,
     };
     if !when.results_since.is_empty() {
@@ -53,7 +55,9 @@ fn is_user(item: &Item) -> bool {
 fn calls(kit: &Kit, item: &Item, tools: &[&String]) -> bool {
     let Body::Assistant(reply) = &item.body else { return false };
     reply.parts.iter().any(|part| match part {
-        Part::Call(call) => bind::resolve(kit, &call.name).is_some_and(|(name, _)| tools.iter().any(|t| *t == name)),
+        Part::Call(call) => {
+            bind::resolve(kit, &call.name).is_some_and(|(name, _)| tools.iter().any(|t| *t == name))
+        }
         Part::Text { .. } | Part::Thinking { .. } | Part::Image(_) => false,
     })
 }

@@ -155,9 +155,9 @@ impl Toolbox {
             }
             Action::Tools { found, .. } => searched(found),
             // BUILT NEXT
-            Action::Keys { .. }
-            | Action::Fetch { .. }
-            | Action::Script { .. } => failed("unavailable", "tack cannot do this yet; nothing was done"),
+            Action::Keys { .. } | Action::Fetch { .. } | Action::Script { .. } => {
+                failed("unavailable", "tack cannot do this yet; nothing was done")
+            }
             Action::Submit { text: _ } => submit::run(cx).await,
             Action::Unknown { name: _, why } => failed("unknown", why.clone()),
         };

@@ -75,9 +75,8 @@ fn edit(toolbox: &Toolbox, cx: &ToolCx<'_>, raw: &str, ask: &Ask<'_>) -> Result<
     };
     let text = std::str::from_utf8(&loaded.raw).map_err(|_| broken("it is not UTF-8".to_owned()))?;
     let book = Notebook::read(text).map_err(broken)?;
-    let (patch, place) = book.plan(ask).map_err(|(word, why)| {
-        failed(word, format!("{shown} was left as it is: {why}"))
-    })?;
+    let (patch, place) =
+        book.plan(ask).map_err(|(word, why)| failed(word, format!("{shown} was left as it is: {why}")))?;
     let after = [&text[..patch.from], &patch.text, &text[patch.to..]].concat();
     let now = Notebook::read(&after).map_err(broken)?;
     let plan = Plan { raw, old: Some(&loaded), after: after.as_bytes(), basis: Basis::Quote };
@@ -199,7 +198,9 @@ impl<'a> Notebook<'a> {
     fn insert(&self, place: usize, cell: &Map<String, Value>) -> Patch {
         let cell = self.write(cell);
         match (place.checked_sub(1).and_then(|before| self.cells.get(before)), self.cells.first()) {
-            (Some(before), _) => Patch { from: before.to, to: before.to, text: format!(",{}{cell}", self.gap()) },
+            (Some(before), _) => {
+                Patch { from: before.to, to: before.to, text: format!(",{}{cell}", self.gap()) }
+            }
             (None, Some(first)) => {
                 Patch { from: first.from, to: first.from, text: format!("{cell},{}", self.gap()) }
             }

@@ -94,7 +94,12 @@ impl Session {
             .collect();
         self.push(Body::Assistant(reply));
         if let Verdict::Retry(text) = &verdict {
-            self.push(Body::Note(Note { kind: NoteKind::Correction, text: text.clone(), harness: None, file: None }));
+            self.push(Body::Note(Note {
+                kind: NoteKind::Correction,
+                text: text.clone(),
+                harness: None,
+                file: None,
+            }));
         }
         for call in calls {
             let outcome = outcome(&call.action);
