@@ -200,9 +200,8 @@ impl Kit {
                 }
             }
         }
-        match &manifest.notes.wrap {
-            Some(text) => texts.add(WRAP, text, &[FACTS, &["text", "kind"]], &path)?,
-            None => {}
+        if let Some(text) = &manifest.notes.wrap {
+            texts.add(WRAP, text, &[FACTS, &["text", "kind"]], &path)?;
         }
         for (at, reminder) in manifest.reminder.iter().enumerate() {
             if let Some(text) = &reminder.wrap {

@@ -121,7 +121,7 @@ pub enum Action {
         status: Option<TaskStatus>,
         /// What is given of these is laid over what the step has; ids are added.
         #[serde(flatten)]
-        more: TaskMore,
+        more: Box<TaskMore>,
     },
     /// Changes one cell of a Jupyter notebook.
     Notebook {

@@ -159,7 +159,11 @@ impl Toolbox {
                 script::run(script::Ask { tool, run, dir, input, timeout: *timeout }, cx).await
             }
             // BUILT NEXT
+<<<<<<< HEAD
             Action::Keys { .. } | Action::Fetch { .. } => {
+=======
+            Action::Keys { .. } | Action::Fetch { .. } | Action::Script { .. } => {
+>>>>>>> claude
                 failed("unavailable", "tack cannot do this yet; nothing was done")
             }
             Action::Submit { text: _ } => submit::run(cx).await,
