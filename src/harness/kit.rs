@@ -15,7 +15,7 @@ use crate::wire::prompt::{Free, Grammar, Prompt};
 use super::files::{COMMON, Files};
 use super::layers::{Case, Chain};
 use super::load::LoadError;
-use super::manifest::{Manifest, Offer, Repeats};
+use super::manifest::{DialectKind, Manifest, Offer, Repeats};
 use super::template::{BARE, FACTS, Texts, Values};
 use super::tool::{Tool, Tools};
 use super::{
@@ -196,7 +196,7 @@ impl Kit {
         let plain = plain.chain(m.opening.iter().filter_map(|o| o.file.as_ref()));
         let plain = plain.chain(m.reminder.iter().map(|r| &r.file));
         let said = m.user.first.iter().chain(&m.user.each);
-        let replies = m.turn.retry.iter().chain(&m.submit.confirm);
+        let replies = m.turn.retry.iter().chain(&m.submit.confirm).chain(&m.dialect.frame);
         let loops = m.compact.files();
         let known = [&[FACTS][..], &[FACTS, &["text"]], &[FACTS, &SAYING], &[BARE, &SAYING]];
         let named = plain
@@ -262,6 +262,19 @@ impl Kit {
 
     /// Tools that the manifest names. A class may drop one of them, and its reminder with it.
     fn check_names(&self) -> Result<(), LoadError> {
+        let dialect = &self.manifest.dialect;
+        let hands_in = |(_, tool): (&str, &Tool)| tool.does.as_deref() == Some("submit");
+        let lacks = match dialect.kind {
+            DialectKind::Json if dialect.calls.is_none() => Some("`calls`, the field with the list of calls"),
+            DialectKind::Json if dialect.done.is_some() && !self.tools.iter().any(hands_in) => {
+                Some("a tool that does `submit`, which `done` calls")
+            }
+            DialectKind::Json | DialectKind::Calls | DialectKind::Fenced => None,
+        };
+        if let Some(lacks) = lacks {
+            let what = format!("a `dialect` of kind `json` needs {lacks}");
+            return Err(LoadError::broken(format!("{}/harness.toml", self.id), None, what));
+        }
         let bare = self.manifest.dialect.bare.iter();
         let since = self.manifest.reminder.iter().filter_map(|r| r.when.results_since.as_ref());
         match bare.chain(since).find(|name| self.tools.find(name).is_none()) {
@@ -444,7 +457,7 @@ impl Harness for Loaded {
 }
 
 /// What texts about a call, a result or the loop may use besides the facts.
-const SAYING: [&str; 35] = [
+const SAYING: [&str; 37] = [
     "text",
     "out",
     "action",
@@ -480,6 +493,8 @@ const SAYING: [&str; 35] = [
     "prompt",
     "questions",
     "answers",
+    "fault",
+    "around",
 ];
 
 pub(super) const WRAP: &str = "notes.wrap";
@@ -524,6 +539,9 @@ fn surface(manifest: &Manifest, tools: &Tools) -> u64 {
     let tools: Vec<Value> = tools.iter().map(tool).collect();
     let dialect = &manifest.dialect;
     let mut seen = json!([tools, dialect.kind, dialect.bare, dialect.labels, dialect.tags]);
+    if let (DialectKind::Json, Value::Array(seen)) = (dialect.kind, &mut seen) {
+        seen.push(json!([dialect.says, dialect.calls, dialect.done]));
+    }
     // Sessions of before there was a choice keep their surface.
     if let (Offer::Prompt, Value::Array(seen)) = (dialect.offer, &mut seen) {
         seen.push(json!(dialect.offer));

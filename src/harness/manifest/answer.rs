@@ -31,6 +31,8 @@ pub struct Errors {
     pub missing: Option<String>,
     pub wrong_type: Option<String>,
     pub bad_words: Option<String>,
+    /// A reply in the dialect of JSON that is not in its form.
+    pub bad_reply: Option<String>,
     pub cut_off: Option<String>,
     pub refused: Option<String>,
     pub interrupted: Option<String>,
@@ -48,6 +50,7 @@ impl Errors {
             ("missing", &self.missing),
             ("wrong_type", &self.wrong_type),
             ("bad_words", &self.bad_words),
+            ("bad_reply", &self.bad_reply),
             ("cut_off", &self.cut_off),
             ("refused", &self.refused),
             ("interrupted", &self.interrupted),

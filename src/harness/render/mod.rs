@@ -46,7 +46,8 @@ pub(super) fn prompt(kit: &Kit, view: &View<'_>) -> anyhow::Result<Prompt> {
     let held = again.is_some_and(|again| again.schema);
     let tools = match (manifest.dialect.kind, manifest.dialect.offer) {
         (DialectKind::Calls, Offer::Wire) if !held => specs(kit),
-        (DialectKind::Calls, Offer::Wire | Offer::Prompt) | (DialectKind::Fenced, _) => Vec::new(),
+        (DialectKind::Calls, Offer::Wire | Offer::Prompt) => Vec::new(),
+        (DialectKind::Fenced | DialectKind::Json, _) => Vec::new(),
     };
     Ok(Prompt {
         system: system.into_iter().filter(|block| !block.trim().is_empty()).collect(),
