@@ -79,6 +79,13 @@ impl Files {
 }
 
 impl Files {
+    /// The folder in which a harness's program lies, from the last that has it. Built-in harnesses have none.
+    pub fn program(&self, id: &str, name: &str) -> Option<PathBuf> {
+        let name = name.strip_prefix("./").unwrap_or(name);
+        let folders = self.dirs.iter().rev().map(|dir| dir.join(id));
+        folders.filter(|_| is_plain(id) && is_plain(name)).find(|folder| folder.join(name).is_file())
+    }
+
     /// Names of the text files (`*.md`) and grammars (`*.lark`) that a harness's folder has, wherever they lie.
     pub fn texts(&self, id: &str) -> BTreeSet<String> {
         let embedded = EMBEDDED.get_dir(id).into_iter().flat_map(Dir::files).map(include_dir::File::path);

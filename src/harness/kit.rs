@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::model::{Calls, Class, Guards, Limits, Model, Outcome, Part, Reply, ToolCall, WireKind};
+use crate::model::{Calls, Class, Guards, Limits, Model, Note, Outcome, Part, Reply, ToolCall, WireKind};
 use crate::wire::prompt::{Free, Grammar, Prompt};
 
 use super::files::{COMMON, Files};
@@ -41,6 +41,10 @@ pub(super) struct Kit {
     pub tools: Tools,
     pub surface: u64,
     texts: Texts,
+    /// Templates for fields of actions.
+    pub fields: Texts,
+    /// Folder of the program of each tool that runs one.
+    pub programs: BTreeMap<String, String>,
     /// The harness's own text files as they are, for `file()`.
     files: Arc<BTreeMap<String, String>>,
     /// What of a template's facts never changes: made once, as every result and request asks for it.
@@ -123,6 +127,7 @@ impl Kit {
     fn new(files: &Files, chain: &Chain, case: Case) -> Result<Self, LoadError> {
         let (manifest, tools) = chain.merge(case)?;
         let surface = surface(&manifest, &tools);
+        let programs = programs(files, chain, &manifest.id, &tools)?;
         let (own, paths) = own_texts(files, chain)?;
         let bare = Values::of_tools(&manifest.id, &tools).with("offer", manifest.dialect.offer);
         let mut kit = Self {
@@ -131,6 +136,8 @@ impl Kit {
             tools,
             surface,
             texts: Texts::new(),
+            fields: Texts::for_fields(),
+            programs,
             files: Arc::new(own),
             bare,
         };
@@ -140,6 +147,7 @@ impl Kit {
         }
         kit.add_common(files)?;
         kit.add_inline()?;
+        kit.add_fills()?;
         kit.add_files(&paths)?;
         Ok(kit)
     }
@@ -173,6 +181,9 @@ impl Kit {
                 texts.add(&error_name(name), text, &[BARE, &SAYING], &path)?;
             }
         }
+        for (name, hint) in manifest.absent.iter() {
+            texts.add(&absent_name(name), hint, &[BARE], &path)?;
+        }
         for (at, opening) in manifest.opening.iter().enumerate() {
             match (&opening.text, &opening.file) {
                 (Some(text), None) => texts.add(&opening_name(at), text, &[FACTS], &path)?,
@@ -184,9 +195,36 @@ impl Kit {
             }
         }
         match &manifest.notes.wrap {
-            Some(text) => texts.add(WRAP, text, &[FACTS, &["text"]], &path),
-            None => Ok(()),
+            Some(text) => texts.add(WRAP, text, &[FACTS, &["text", "kind"]], &path)?,
+            None => {}
         }
+        for (at, reminder) in manifest.reminder.iter().enumerate() {
+            if let Some(text) = &reminder.wrap {
+                texts.add(&wrap_name(at), text, &[FACTS, &["text"]], &path)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Templates over the parameters of a call.
+    fn add_fills(&mut self) -> Result<(), LoadError> {
+        let path = format!("{}/tools.toml", self.id);
+        for (name, tool) in self.tools.iter() {
+            let known: Vec<&str> = tool.params.names().chain(["args"]).collect();
+            let own =
+                tool.when.iter().flat_map(|(word, v)| v.fill.iter().map(move |fill| (Some(word), fill)));
+            for (word, (field, text)) in tool.fill.iter().map(|fill| (None, fill)).chain(own) {
+                if field == "command" && super::bind::has_loose_hole(text) {
+                    let what = format!(
+                        "`{name}` fills `command` within quotes, a here-document or a comment; leave those out, as \
+                         what is filled in is quoted anyway"
+                    );
+                    return Err(LoadError::broken(path, None, what));
+                }
+                self.fields.add(&fill_name(name, word, field), text, &[&known], &path)?;
+            }
+        }
+        Ok(())
     }
 
     /// Templates that the manifest names by file.
@@ -195,6 +233,7 @@ impl Kit {
         let plain = m.system.blocks.iter().chain(&m.system.append);
         let plain = plain.chain(m.opening.iter().filter_map(|o| o.file.as_ref()));
         let plain = plain.chain(m.reminder.iter().map(|r| &r.file));
+        let plain = plain.chain(m.user.more.iter().map(|more| &more.file));
         let said = m.user.first.iter().chain(&m.user.each);
         let replies = m.turn.retry.iter().chain(&m.submit.confirm).chain(&m.dialect.frame);
         let loops = m.compact.files();
@@ -276,7 +315,14 @@ impl Kit {
             return Err(LoadError::broken(format!("{}/harness.toml", self.id), None, what));
         }
         let bare = self.manifest.dialect.bare.iter();
-        let since = self.manifest.reminder.iter().filter_map(|r| r.when.results_since.as_ref());
+        let since = self.manifest.reminder.iter().flat_map(|r| &r.when.results_since);
+        let defers = self.tools.iter().find(|(_, tool)| tool.defer && tool.on_wire());
+        if let Some((name, _)) =
+            defers.filter(|_| !self.tools.iter().any(|(_, t)| t.kinds().any(|k| k == "tools")))
+        {
+            let what = format!("`{name}` has `defer`, and no tool does `tools`, which would find it");
+            return Err(LoadError::broken(format!("{}/tools.toml", self.id), None, what));
+        }
         match bare.chain(since).find(|name| self.tools.find(name).is_none()) {
             Some(name) => {
                 let what = format!("names the tool `{name}`, which the harness does not have");
@@ -320,6 +366,14 @@ impl Kit {
         })
     }
 
+    /// What to use instead of a tool that is not offered.
+    pub fn absent_hint(&self, name: &str) -> String {
+        self.texts.render(&absent_name(name), &self.bare).unwrap_or_else(|e| {
+            tracing::warn!("{}: {e:#}", self.id);
+            String::new()
+        })
+    }
+
     pub fn tool(&self, name: &str) -> Option<(&str, &Tool)> {
         self.tools.iter().find(|(known, _)| *known == name)
     }
@@ -338,6 +392,7 @@ impl Kit {
                 whole: set(edit.whole),
                 window: set(read.window),
                 once: read.once,
+                most: set(read.most),
             },
             reads: turn.reads,
             check_rounds: check.rounds,
@@ -447,7 +502,7 @@ impl Harness for Loaded {
         tell::submitted(self.kit(view.model), call, outcome, view)
     }
 
-    async fn notes(&self, view: &View<'_>) -> anyhow::Result<Vec<String>> {
+    async fn notes(&self, view: &View<'_>) -> anyhow::Result<Vec<Note>> {
         remind::due(self.kit(view.model), view)
     }
 
@@ -457,47 +512,21 @@ impl Harness for Loaded {
 }
 
 /// What texts about a call, a result or the loop may use besides the facts.
-const SAYING: [&str; 37] = [
-    "text",
-    "out",
-    "action",
-    "args",
-    "name",
-    "names",
-    "closest",
-    "param",
-    "wanted",
-    "got",
-    "missing",
-    "problem",
-    "example",
-    "usage",
-    "found",
-    "why",
-    "times",
-    "left",
-    "summary",
-    "request",
-    "diff",
-    "shown",
-    "count",
-    "command",
-    "exit",
-    "tail",
-    "focus",
-    "schema",
-    "first",
-    "files",
-    "before",
-    "messages",
-    "prompt",
-    "questions",
-    "answers",
-    "fault",
-    "around",
+#[rustfmt::skip]
+const SAYING: [&str; 43] = [
+    "text", "out", "action", "args", "name", "names", "closest", "param", "wanted", "got", "missing",
+    "problem", "example", "usage", "found", "why", "times", "left", "summary", "request", "diff", "shown",
+    "count", "command", "exit", "tail", "focus", "schema", "first", "files", "before", "call", "output_file",
+    "messages", "prompt", "questions", "answers", "problems", "extra", "hint", "got_type",
+    "fault", "around",
 ];
 
 pub(super) const WRAP: &str = "notes.wrap";
+
+/// The wrap of the reminder in this place.
+pub(super) fn wrap_name(at: usize) -> String {
+    format!("reminder.{at}.wrap")
+}
 
 pub(super) fn result_name(tool: &str) -> String {
     format!("tools.{tool}.result")
@@ -505,6 +534,15 @@ pub(super) fn result_name(tool: &str) -> String {
 
 pub(super) fn error_name(error: &str) -> String {
     format!("errors.{error}")
+}
+
+/// A field's template of a tool, or of one of its variants.
+pub(super) fn fill_name(tool: &str, variant: Option<&str>, field: &str) -> String {
+    format!("fill.{tool}.{}.{field}", variant.unwrap_or_default())
+}
+
+fn absent_name(tool: &str) -> String {
+    format!("absent.{tool}")
 }
 
 pub(super) fn opening_name(at: usize) -> String {
@@ -527,6 +565,40 @@ fn own_texts(files: &Files, chain: &Chain) -> Result<(Named, Named), LoadError> 
         }
     }
     Ok((texts, paths))
+}
+
+/// Where the programs of tools lie.
+fn programs(files: &Files, chain: &Chain, id: &str, tools: &Tools) -> Result<Named, LoadError> {
+    let broken = |what: String| LoadError::broken(format!("{id}/tools.toml"), None, what);
+    let mut found = Named::new();
+    for (name, tool) in tools.iter() {
+        match (tool.kinds().any(|kind| kind == "script"), tool.run.is_empty()) {
+            (false, true) => continue,
+            (true, false) => {}
+            (false, false) => {
+                return Err(broken(format!(
+                    "`{name}` has `run`, which only a tool that does `script` may have"
+                )));
+            }
+            (true, true) => {
+                return Err(broken(format!(
+                    "`{name}` does `script` and needs `run`, such as [\"python3\", \"count.py\"]"
+                )));
+            }
+        }
+        let ids = chain.ids();
+        let mut places = ids.iter().flat_map(|id| tool.run.iter().filter_map(|word| files.program(id, word)));
+        let Some(folder) = places.next() else {
+            return Err(broken(format!(
+                "`{name}` runs `{}`, and none of that is a file in the harness's folder; put the script there",
+                tool.run.join(" ")
+            )));
+        };
+        // Commands run elsewhere.
+        let folder = std::path::absolute(&folder).unwrap_or(folder);
+        found.insert(name.to_owned(), folder.display().to_string());
+    }
+    Ok(found)
 }
 
 /// The first 8 bytes of a SHA-256, so that it is the same in every build: sessions store it.

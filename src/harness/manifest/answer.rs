@@ -11,6 +11,9 @@ pub struct Output {
     pub keep: Option<KeepWord>,
     /// Percent of the room that the head gets under `keep = "both"`.
     pub head: Option<u8>,
+    /// Bytes of the head that are shown of output that is too long; the whole is in a file. 0: as
+    /// `keep` says.
+    pub preview: Option<usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -30,6 +33,11 @@ pub struct Errors {
     pub bad_json: Option<String>,
     pub missing: Option<String>,
     pub wrong_type: Option<String>,
+    /// When set, parameters that a tool with `extra = false` does not have are refused.
+    pub extra: Option<String>,
+    /// All that is wrong with a call's arguments: `problems`, each in the words of its own template.
+    pub problems: Option<String>,
+    pub absent: Option<String>,
     pub bad_words: Option<String>,
     /// A reply in the dialect of JSON that is not in its form.
     pub bad_reply: Option<String>,
@@ -49,6 +57,9 @@ impl Errors {
             ("bad_json", &self.bad_json),
             ("missing", &self.missing),
             ("wrong_type", &self.wrong_type),
+            ("extra", &self.extra),
+            ("problems", &self.problems),
+            ("absent", &self.absent),
             ("bad_words", &self.bad_words),
             ("bad_reply", &self.bad_reply),
             ("cut_off", &self.cut_off),
