@@ -159,11 +159,7 @@ impl Toolbox {
                 script::run(script::Ask { tool, run, dir, input, timeout: *timeout }, cx).await
             }
             // BUILT NEXT
-<<<<<<< HEAD
             Action::Keys { .. } | Action::Fetch { .. } => {
-=======
-            Action::Keys { .. } | Action::Fetch { .. } | Action::Script { .. } => {
->>>>>>> claude
                 failed("unavailable", "tack cannot do this yet; nothing was done")
             }
             Action::Submit { text: _ } => submit::run(cx).await,
