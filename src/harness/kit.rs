@@ -9,9 +9,10 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::model::{Calls, Class, Guards, Limits, Model, Outcome, Part, Reply, ToolCall, WireKind};
+use crate::model::{Calls, Class, Guards, Limits, Model, Note, Outcome, Part, Reply, ToolCall, WireKind};
 use crate::wire::prompt::{Free, Grammar, Prompt};
 
+use super::external::Program;
 use super::files::{COMMON, Files};
 use super::layers::{Case, Chain};
 use super::load::LoadError;
@@ -66,6 +67,10 @@ impl Loaded {
             self.kits[place(case)].get_or_init(|| Some(Box::new(kit)));
         }
         Ok(self)
+    }
+
+    pub(super) fn program(&self) -> Option<Program> {
+        self.chain.program().cloned()
     }
 
     /// Makes every kit there can be.
@@ -196,9 +201,15 @@ impl Kit {
             }
         }
         match &manifest.notes.wrap {
-            Some(text) => texts.add(WRAP, text, &[FACTS, &["text"]], &path),
-            None => Ok(()),
+            Some(text) => texts.add(WRAP, text, &[FACTS, &["text", "kind"]], &path)?,
+            None => {}
         }
+        for (at, reminder) in manifest.reminder.iter().enumerate() {
+            if let Some(text) = &reminder.wrap {
+                texts.add(&wrap_name(at), text, &[FACTS, &["text"]], &path)?;
+            }
+        }
+        Ok(())
     }
 
     /// Templates over the parameters of a call.
@@ -228,6 +239,7 @@ impl Kit {
         let plain = m.system.blocks.iter().chain(&m.system.append);
         let plain = plain.chain(m.opening.iter().filter_map(|o| o.file.as_ref()));
         let plain = plain.chain(m.reminder.iter().map(|r| &r.file));
+        let plain = plain.chain(m.user.more.iter().map(|more| &more.file));
         let said = m.user.first.iter().chain(&m.user.each);
         let replies = m.turn.retry.iter().chain(&m.submit.confirm);
         let loops = m.compact.files();
@@ -296,7 +308,7 @@ impl Kit {
     /// Tools that the manifest names. A class may drop one of them, and its reminder with it.
     fn check_names(&self) -> Result<(), LoadError> {
         let bare = self.manifest.dialect.bare.iter();
-        let since = self.manifest.reminder.iter().filter_map(|r| r.when.results_since.as_ref());
+        let since = self.manifest.reminder.iter().flat_map(|r| &r.when.results_since);
         let defers = self.tools.iter().find(|(_, tool)| tool.defer && tool.on_wire());
         if let Some((name, _)) =
             defers.filter(|_| !self.tools.iter().any(|(_, t)| t.kinds().any(|k| k == "tools")))
@@ -373,6 +385,7 @@ impl Kit {
                 whole: set(edit.whole),
                 window: set(read.window),
                 once: read.once,
+                most: set(read.most),
             },
             reads: turn.reads,
             check_rounds: check.rounds,
@@ -482,7 +495,7 @@ impl Harness for Loaded {
         tell::submitted(self.kit(view.model), call, outcome, view)
     }
 
-    async fn notes(&self, view: &View<'_>) -> anyhow::Result<Vec<String>> {
+    async fn notes(&self, view: &View<'_>) -> anyhow::Result<Vec<Note>> {
         remind::due(self.kit(view.model), view)
     }
 
@@ -496,11 +509,16 @@ impl Harness for Loaded {
 const SAYING: &[&str] = &[
     "text", "out", "action", "args", "name", "names", "closest", "param", "wanted", "got", "missing",
     "problem", "example", "usage", "found", "why", "times", "left", "summary", "request", "diff", "shown",
-    "count", "command", "exit", "tail", "focus", "schema", "first", "files", "before", "problems", "extra",
-    "hint", "got_type", "messages", "prompt", "questions", "answers",
+    "count", "command", "exit", "tail", "focus", "schema", "first", "files", "before", "call", "output_file",
+    "messages", "prompt", "questions", "answers", "problems", "extra", "hint", "got_type",
 ];
 
 pub(super) const WRAP: &str = "notes.wrap";
+
+/// The wrap of the reminder in this place.
+pub(super) fn wrap_name(at: usize) -> String {
+    format!("reminder.{at}.wrap")
+}
 
 pub(super) fn result_name(tool: &str) -> String {
     format!("tools.{tool}.result")

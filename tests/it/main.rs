@@ -23,6 +23,8 @@ mod exec_protocol;
 mod exec_schema;
 mod exec_stop;
 mod exec_stream;
+mod external;
+mod external_bad;
 mod fifteen;
 mod gate;
 mod harness;

@@ -150,7 +150,7 @@ impl Agent {
 
     /// A guard's note, which no harness leaves out.
     fn question(&self, ask: &str) -> Item {
-        let note = Note { kind: NoteKind::Guard, text: ask.to_owned(), harness: None };
+        let note = Note { kind: NoteKind::Guard, text: ask.to_owned(), harness: None, file: None };
         Item { id: self.next_id(), turn: self.turn, at: jiff::Timestamp::now(), body: Body::Note(note) }
     }
 
@@ -237,7 +237,8 @@ fn shortened(items: &[Item], cut: &Cut) -> Vec<Item> {
 
 fn shorten(text: &mut String, most: usize) {
     if text.len() > most {
-        text.truncate(text.floor_char_boundary(most));
+        let end = (0..=most).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
+        text.truncate(end);
         text.push('…');
     }
 }
