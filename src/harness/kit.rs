@@ -522,8 +522,7 @@ const SAYING: &[&str] = &[
     "text", "out", "action", "args", "name", "names", "closest", "param", "wanted", "got", "missing",
     "problem", "example", "usage", "found", "why", "times", "left", "summary", "request", "diff", "shown",
     "count", "command", "exit", "tail", "focus", "schema", "first", "files", "before", "call", "output_file",
-    "problems", "extra", "fault", "around",
-    "hint", "got_type", "messages", "prompt", "questions", "answers",
+    "messages", "prompt", "questions", "answers", "problems", "extra", "hint", "got_type", "fault", "around",
 ];
 
 pub(super) const WRAP: &str = "notes.wrap";
