@@ -129,7 +129,7 @@ impl<W: Write> Json<W> {
         if let Some((number, begun)) = begun {
             self.item("completed", number, item::ended(&call, &begun, &result.outcome, &self.cwd))?;
         }
-        if let Action::Todo { items } = &call.action {
+        if let Action::Todo { items: Some(items) } = &call.action {
             self.todo(items)?;
         }
         self.full(&json!({

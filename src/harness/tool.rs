@@ -96,6 +96,8 @@ pub struct Param {
     pub unit: Unit,
     #[serde(rename = "enum")]
     pub choices: Vec<String>,
+    /// What a word of the surface is called in the action, where that differs.
+    pub means: Ordered<String>,
     /// Taken when the parameter is absent; not told to the model.
     pub default: Option<Value>,
     pub min: Option<i64>,
@@ -177,6 +179,12 @@ pub enum Unit {
     /// `[first, last]`, -1 for the end; fills `line` and `count`.
     #[serde(rename = "range")]
     Range,
+    /// A line from 1 up; from -1 down it is counted from the end and fills `last`.
+    #[serde(rename = "line")]
+    Line,
+    /// As many lines `before` as `after`, where these are not given themselves.
+    #[serde(rename = "around")]
+    Around,
     /// The number in the id of a job: 3 of `job3`.
     #[serde(rename = "job")]
     Job,
@@ -215,6 +223,23 @@ fn object_schema(params: &Ordered<Param>, extra: Option<bool>) -> Value {
 }
 
 impl Param {
+    /// The action's word for one of the surface.
+    pub fn meant(&self, said: Value) -> Value {
+        said.as_str().and_then(|word| self.means.find(word)).map_or(said.clone(), |meant| json!(meant))
+    }
+
+    /// The surface's word for one of the action.
+    pub fn said(&self, meant: Value) -> Value {
+        let word = self.means.iter().find(|(_, word)| meant == **word);
+        word.map_or(meant.clone(), |(said, _)| json!(said))
+    }
+
+    /// The words that are taken; none: any.
+    pub fn words(&self) -> Vec<&str> {
+        let listed = self.choices.iter().map(String::as_str);
+        if self.choices.is_empty() { self.means.names().collect() } else { listed.collect() }
+    }
+
     fn schema(&self) -> Value {
         let mut schema = json!({ "type": self.kind.name() });
         if !self.about.is_empty() {
