@@ -233,7 +233,7 @@ fn an_action_can_be_said_on_another_surface() {
                 about: None,
             },
             "minimal",
-            Some(json!(["bash", {"command": "x", "timeout": 1.5}])),
+            Some(json!(["bash", {"command": "x", "timeout": 2}])),
         ),
         (
             Action::Shell {
