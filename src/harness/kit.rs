@@ -166,12 +166,18 @@ impl Kit {
             if let Some(text) = &tool.result {
                 texts.add(&result_name(name), text, &[FACTS, &SAYING], &path("tools.toml"))?;
             }
+            if let Some(text) = &tool.status {
+                texts.add(&status_name(name), text, &[FACTS, &SAYING], &path("tools.toml"))?;
+            }
         }
         let path = path("harness.toml");
         for (name, text) in manifest.errors.iter() {
             if let Some(text) = text {
                 texts.add(&error_name(name), text, &[BARE, &SAYING], &path)?;
             }
+        }
+        for (which, bad) in manifest.messages.bad_calls() {
+            texts.add(&bad_call_name(which), &bad.args, &[BARE, &SAYING], &path)?;
         }
         for (at, opening) in manifest.opening.iter().enumerate() {
             match (&opening.text, &opening.file) {
@@ -486,6 +492,15 @@ pub(super) const WRAP: &str = "notes.wrap";
 
 pub(super) fn result_name(tool: &str) -> String {
     format!("tools.{tool}.result")
+}
+
+pub(super) fn status_name(tool: &str) -> String {
+    format!("tools.{tool}.status")
+}
+
+/// `which` is the key under `[messages]`.
+pub(super) fn bad_call_name(which: &str) -> String {
+    format!("messages.{which}")
 }
 
 pub(super) fn error_name(error: &str) -> String {
