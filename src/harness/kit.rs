@@ -41,6 +41,8 @@ pub(super) struct Kit {
     pub tools: Tools,
     pub surface: u64,
     texts: Texts,
+    /// Templates for fields of actions.
+    pub fields: Texts,
     /// The harness's own text files as they are, for `file()`.
     files: Arc<BTreeMap<String, String>>,
     /// What of a template's facts never changes: made once, as every result and request asks for it.
@@ -131,6 +133,7 @@ impl Kit {
             tools,
             surface,
             texts: Texts::new(),
+            fields: Texts::for_fields(),
             files: Arc::new(own),
             bare,
         };
@@ -140,6 +143,7 @@ impl Kit {
         }
         kit.add_common(files)?;
         kit.add_inline()?;
+        kit.add_fills()?;
         kit.add_files(&paths)?;
         Ok(kit)
     }
@@ -179,6 +183,9 @@ impl Kit {
         for (which, bad) in manifest.messages.bad_calls() {
             texts.add(&bad_call_name(which), &bad.args, &[BARE, &SAYING], &path)?;
         }
+        for (name, hint) in manifest.absent.iter() {
+            texts.add(&absent_name(name), hint, &[BARE], &path)?;
+        }
         for (at, opening) in manifest.opening.iter().enumerate() {
             match (&opening.text, &opening.file) {
                 (Some(text), None) => texts.add(&opening_name(at), text, &[FACTS], &path)?,
@@ -193,6 +200,27 @@ impl Kit {
             Some(text) => texts.add(WRAP, text, &[FACTS, &["text"]], &path),
             None => Ok(()),
         }
+    }
+
+    /// Templates over the parameters of a call.
+    fn add_fills(&mut self) -> Result<(), LoadError> {
+        let path = format!("{}/tools.toml", self.id);
+        for (name, tool) in self.tools.iter() {
+            let known: Vec<&str> = tool.params.names().chain(["args"]).collect();
+            let own =
+                tool.when.iter().flat_map(|(word, v)| v.fill.iter().map(move |fill| (Some(word), fill)));
+            for (word, (field, text)) in tool.fill.iter().map(|fill| (None, fill)).chain(own) {
+                if field == "command" && super::bind::has_loose_hole(text) {
+                    let what = format!(
+                        "`{name}` fills `command` within quotes, a here-document or a comment; leave those out, as \
+                         what is filled in is quoted anyway"
+                    );
+                    return Err(LoadError::broken(path, None, what));
+                }
+                self.fields.add(&fill_name(name, word, field), text, &[&known], &path)?;
+            }
+        }
+        Ok(())
     }
 
     /// Templates that the manifest names by file.
@@ -270,6 +298,13 @@ impl Kit {
     fn check_names(&self) -> Result<(), LoadError> {
         let bare = self.manifest.dialect.bare.iter();
         let since = self.manifest.reminder.iter().filter_map(|r| r.when.results_since.as_ref());
+        let defers = self.tools.iter().find(|(_, tool)| tool.defer && tool.on_wire());
+        if let Some((name, _)) =
+            defers.filter(|_| !self.tools.iter().any(|(_, t)| t.kinds().any(|k| k == "tools")))
+        {
+            let what = format!("`{name}` has `defer`, and no tool does `tools`, which would find it");
+            return Err(LoadError::broken(format!("{}/tools.toml", self.id), None, what));
+        }
         match bare.chain(since).find(|name| self.tools.find(name).is_none()) {
             Some(name) => {
                 let what = format!("names the tool `{name}`, which the harness does not have");
@@ -310,6 +345,14 @@ impl Kit {
         self.texts.render(&name, values).unwrap_or_else(|e| {
             tracing::warn!("{}: {e:#}", self.id);
             name
+        })
+    }
+
+    /// What to use instead of a tool that is not offered.
+    pub fn absent_hint(&self, name: &str) -> String {
+        self.texts.render(&absent_name(name), &self.bare).unwrap_or_else(|e| {
+            tracing::warn!("{}: {e:#}", self.id);
+            String::new()
         })
     }
 
@@ -450,42 +493,11 @@ impl Harness for Loaded {
 }
 
 /// What texts about a call, a result or the loop may use besides the facts.
-const SAYING: [&str; 35] = [
-    "text",
-    "out",
-    "action",
-    "args",
-    "name",
-    "names",
-    "closest",
-    "param",
-    "wanted",
-    "got",
-    "missing",
-    "problem",
-    "example",
-    "usage",
-    "found",
-    "why",
-    "times",
-    "left",
-    "summary",
-    "request",
-    "diff",
-    "shown",
-    "count",
-    "command",
-    "exit",
-    "tail",
-    "focus",
-    "schema",
-    "first",
-    "files",
-    "before",
-    "messages",
-    "prompt",
-    "questions",
-    "answers",
+const SAYING: [&str; 39] = [
+    "text", "out", "action", "args", "name", "names", "closest", "param", "wanted", "got", "missing",
+    "problem", "example", "usage", "found", "why", "times", "left", "summary", "request", "diff", "shown",
+    "count", "command", "exit", "tail", "focus", "schema", "first", "files", "before", "problems", "extra",
+    "hint", "got_type", "messages", "prompt", "questions", "answers",
 ];
 
 pub(super) const WRAP: &str = "notes.wrap";
@@ -505,6 +517,15 @@ pub(super) fn bad_call_name(which: &str) -> String {
 
 pub(super) fn error_name(error: &str) -> String {
     format!("errors.{error}")
+}
+
+/// A field's template of a tool, or of one of its variants.
+pub(super) fn fill_name(tool: &str, variant: Option<&str>, field: &str) -> String {
+    format!("fill.{tool}.{}.{field}", variant.unwrap_or_default())
+}
+
+fn absent_name(tool: &str) -> String {
+    format!("absent.{tool}")
 }
 
 pub(super) fn opening_name(at: usize) -> String {

@@ -12,6 +12,7 @@ mod kit;
 mod layers;
 mod load;
 mod manifest;
+mod param;
 mod remind;
 mod render;
 mod sample;

@@ -93,8 +93,17 @@ fn result(kit: &Kit, call: &ToolCall, outcome: &Outcome, view: &View<'_>) -> Str
             tracing::warn!("{}: {e:#}", kit.id);
             kit.common("result", &values)
         }
+        None if matches!(call.action, Action::Tools { .. }) => kit.common("found", &values),
         None => kit.common("result", &values),
     }
+}
+
+/// The tools that a search found, as a request would say them.
+fn found(kit: &Kit, action: &Action) -> Option<Value> {
+    let Action::Tools { found, .. } = action else { return None };
+    let row =
+        |(name, tool): (&str, &Tool)| json!({ "name": name, "about": tool.about, "schema": tool.schema() });
+    Some(found.iter().filter_map(|name| kit.tool(name)).map(row).collect())
 }
 
 fn values(kit: &Kit, call: &ToolCall, outcome: &Outcome, view: &View<'_>) -> Values {
@@ -111,7 +120,11 @@ fn values(kit: &Kit, call: &ToolCall, outcome: &Outcome, view: &View<'_>) -> Val
     }
     let args = bind::mend::object(&call.args).unwrap_or_default();
     let values = kit.values(view).with("out", out).with("action", &call.action).with("args", args);
-    values.with("name", &call.name).with("text", &outcome.text)
+    let values = values.with("name", &call.name).with("text", &outcome.text);
+    match found(kit, &call.action) {
+        Some(found) => values.with("found", found),
+        None => values,
+    }
 }
 
 pub(super) fn submitted(

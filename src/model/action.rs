@@ -140,6 +140,12 @@ pub enum Action {
     /// Looks among the tools that are only named, and has what fits offered from now on.
     Tools {
         query: String,
+        /// The query is a regular expression.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        regex: bool,
+        /// Names of what was found, by the harness that read the call.
+        #[serde(default)]
+        found: Vec<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         limit: Option<u64>,
     },
@@ -305,6 +311,7 @@ impl Action {
             | Self::Grep(_)
             | Self::List { .. }
             | Self::Fetch { .. }
+            | Self::Tools { .. }
             | Self::Unknown { .. } => true,
             Self::Shell { .. }
             | Self::Job { .. }
@@ -319,7 +326,6 @@ impl Action {
             | Self::Notebook { .. }
             | Self::Keys { .. }
             | Self::Script { .. }
-            | Self::Tools { .. }
             | Self::Submit { .. } => false,
         }
     }

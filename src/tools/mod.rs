@@ -134,13 +134,13 @@ impl Toolbox {
             Action::Grep(ask) => grep::run(cx, ask).await,
             Action::List { path, ignore } => list::run(cx, path, ignore),
             Action::Todo { items } => todo::run(self, items.as_deref()),
+            Action::Tools { found, .. } => searched(found),
             // BUILT NEXT
             Action::Tasks { .. }
             | Action::Notebook { .. }
             | Action::Keys { .. }
             | Action::Fetch { .. }
-            | Action::Script { .. }
-            | Action::Tools { .. } => failed("unavailable", "tack cannot do this yet; nothing was done"),
+            | Action::Script { .. } => failed("unavailable", "tack cannot do this yet; nothing was done"),
             Action::Submit { text: _ } => submit::run(cx).await,
             Action::Unknown { name: _, why } => failed("unknown", why.clone()),
         };
@@ -183,6 +183,13 @@ impl Toolbox {
     pub async fn stop_all(&self) {
         self.jobs.stop_all().await;
     }
+}
+
+/// What a search for tools found; the harness did the searching, as only it knows them.
+fn searched(found: &[String]) -> Outcome {
+    let text =
+        if found.is_empty() { "no tool fits".to_owned() } else { format!("found: {}", found.join(", ")) };
+    Outcome { data: serde_json::json!({ "found": found }), ..Outcome::ok(text) }
 }
 
 /// A failure with the word templates branch on.

@@ -11,7 +11,7 @@ use crate::harness::kit::Kit;
 use crate::harness::tool::{Param, Tool, Type, Unit, Variant};
 use crate::model::Action;
 
-use super::{field, fill, plays};
+use super::{field, meaning, plays};
 
 /// Fields whose loss leaves the meaning as it is.
 /// `first` and `folders` are about failures that did not come.
@@ -52,23 +52,26 @@ fn exactly(kit: &Kit, action: &Action) -> Option<(String, Map<String, Value>)> {
                 .find_map(|(word, v)| say(tool, Some((word, v)), &fields))
         };
         let args = plain.or_else(picked)?;
-        keeps(tool, &args, &fields).then(|| (name.to_owned(), args))
+        keeps(kit, (name, tool), (&args, &fields)).then(|| (name.to_owned(), args))
     })
 }
 
 /// Whether the call means the same again: what a default or a fixed field adds may not change it.
-fn keeps(tool: &Tool, args: &Map<String, Value>, fields: &Value) -> bool {
+fn keeps(kit: &Kit, tool: (&str, &Tool), (args, fields): (&Map<String, Value>, &Value)) -> bool {
     let hard = |fields: &Value| {
         let mut all = BTreeMap::new();
         leaves(fields, String::new(), &mut all);
         all.retain(|path, value| !is_soft(path, value) && !is_neutral(value));
         all
     };
-    let again = fill(tool, args).ok().and_then(|action| serde_json::to_value(action).ok());
+    let again = meaning(kit, tool, args).ok().and_then(|action| serde_json::to_value(action).ok());
     again.is_some_and(|again| hard(&again) == hard(fields))
 }
 
 fn say(tool: &Tool, variant: Option<(&str, &Variant)>, fields: &Value) -> Option<Map<String, Value>> {
+    if tool.filled(variant.map(|(_, v)| v)) {
+        return None;
+    }
     let mut left = BTreeMap::new();
     leaves(fields, String::new(), &mut left);
     left.remove("do");
@@ -93,7 +96,7 @@ fn say(tool: &Tool, variant: Option<(&str, &Variant)>, fields: &Value) -> Option
         let needed = param.required || picked.is_some_and(|v| v.needs.iter().any(|n| n == name));
         let Some(to) = field(picked, name, param) else { continue };
         match take(&mut left, fields, to, param) {
-            Some(value) if !needed && is_neutral(&value) && param.default.is_none() => {}
+            Some(value) if !needed && is_neutral(&value) && param.default.is_none() && param.shown.is_none() => {}
             Some(value) if says(param, &value) => {
                 args.insert(name.to_owned(), value);
             }
@@ -138,7 +141,7 @@ fn take(left: &mut BTreeMap<String, Value>, fields: &Value, to: &str, param: &Pa
         Unit::Plain if param.each.is_empty() => param.said(value?.clone()),
         Unit::Plain => elements(value?, param)?,
         Unit::Seconds => match number()? {
-            ms if ms % 1000 == 0 || param.kind == Type::Integer => json!(ms.div_ceil(1000)),
+            ms if ms % 1000 == 0 || !param.allows(Type::Number) => json!(ms.div_ceil(1000)),
             ms => json!(ms as f64 / 1000.0),
         },
         Unit::Millis => json!(number()?),

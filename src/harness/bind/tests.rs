@@ -1,5 +1,7 @@
 //! Tests of reading calls and saying actions, by tables.
 
+mod surface;
+
 use serde_json::{Value, json};
 
 use super::*;

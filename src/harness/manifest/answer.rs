@@ -30,6 +30,11 @@ pub struct Errors {
     pub bad_json: Option<String>,
     pub missing: Option<String>,
     pub wrong_type: Option<String>,
+    /// When set, parameters that a tool with `extra = false` does not have are refused.
+    pub extra: Option<String>,
+    /// All that is wrong with a call's arguments: `problems`, each in the words of its own template.
+    pub problems: Option<String>,
+    pub absent: Option<String>,
     pub bad_words: Option<String>,
     pub cut_off: Option<String>,
     pub refused: Option<String>,
@@ -47,6 +52,9 @@ impl Errors {
             ("bad_json", &self.bad_json),
             ("missing", &self.missing),
             ("wrong_type", &self.wrong_type),
+            ("extra", &self.extra),
+            ("problems", &self.problems),
+            ("absent", &self.absent),
             ("bad_words", &self.bad_words),
             ("cut_off", &self.cut_off),
             ("refused", &self.refused),

@@ -18,6 +18,8 @@ pub use request::{
 };
 pub use turn::{BadCalls, Early, Empty, Ends, Forget, Need, Repeats, Submit, Timeouts, Turn, Vain, named};
 
+use super::tool::Ordered;
+
 /// The one version of the format.
 pub const SCHEMA: u32 = 1;
 
@@ -50,6 +52,8 @@ pub struct Manifest {
     pub submit: Submit,
     pub output: Output,
     pub tools: Choice,
+    /// Tools that models know and that are not offered, each with what to use instead: a template.
+    pub absent: Ordered<String>,
     pub errors: Errors,
     pub compact: Compact,
     pub edit: Edit,
@@ -90,6 +94,7 @@ impl Default for Manifest {
             submit: Submit::default(),
             output: Output::default(),
             tools: Choice::default(),
+            absent: Ordered::default(),
             errors: Errors::default(),
             compact: Compact::default(),
             edit: Edit::default(),

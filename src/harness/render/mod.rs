@@ -45,7 +45,7 @@ pub(super) fn prompt(kit: &Kit, view: &View<'_>) -> anyhow::Result<Prompt> {
     let again = again::entry(kit, view);
     let held = again.is_some_and(|again| again.schema);
     let tools = match (manifest.dialect.kind, manifest.dialect.offer) {
-        (DialectKind::Calls, Offer::Wire) if !held => specs(kit),
+        (DialectKind::Calls, Offer::Wire) if !held => specs(kit, view.items),
         (DialectKind::Calls, Offer::Wire | Offer::Prompt) | (DialectKind::Fenced, _) => Vec::new(),
     };
     Ok(Prompt {
@@ -68,7 +68,8 @@ fn watch(kit: &Kit) -> Watch {
     Watch { blank_lines: set(stream.blank_lines), same_lines: set(stream.same_lines), thinking: set(most) }
 }
 
-fn specs(kit: &Kit) -> Vec<ToolSpec> {
+/// The tools of a request: what was found in this session comes last, so that what is before it stays as it is.
+fn specs(kit: &Kit, items: &[Item]) -> Vec<ToolSpec> {
     let spec = |(name, tool): (&str, &super::tool::Tool)| ToolSpec {
         name: name.to_owned(),
         about: tool.about.clone(),
@@ -76,7 +77,8 @@ fn specs(kit: &Kit) -> Vec<ToolSpec> {
         strict: tool.strict,
         free: kit.free(tool),
     };
-    kit.tools.iter().filter(|(_, tool)| tool.on_wire()).map(spec).collect()
+    let at_once = kit.tools.iter().filter(|(_, tool)| tool.at_once());
+    at_once.chain(super::bind::found(kit, items)).map(spec).collect()
 }
 
 fn style(kit: &Kit) -> Style {
