@@ -41,7 +41,8 @@ impl Texts {
             let wrong = |e: serde_json::Error| Error::new(ErrorKind::BadSerialization, e.to_string());
             let pretty = named.get::<Option<bool>>("pretty")?.unwrap_or(false);
             named.assert_all_used()?;
-            let text = if pretty { serde_json::to_string_pretty(&value) } else { serde_json::to_string(&value) };
+            let text =
+                if pretty { serde_json::to_string_pretty(&value) } else { serde_json::to_string(&value) };
             text.map_err(wrong)
         });
         env.add_filter("numbered", |text: &str, named: Kwargs| {
@@ -392,7 +393,8 @@ mod tests {
 
     #[test]
     fn an_outline_has_folders_first_and_says_what_it_leaves_out() {
-        let entries = entries(&["b.txt", "src/", ".env", "a.txt", "src/main.rs", "src/deep/", "src/deep/x.rs"]);
+        let entries =
+            entries(&["b.txt", "src/", ".env", "a.txt", "src/main.rs", "src/deep/", "src/deep/x.rs"]);
         assert_eq!(
             outline(&entries, 2, 3),
             "├── src/\n│   ├── deep/\n│   └── main.rs\n├── .env\n├── a.txt\n└── ... and 1 more"

@@ -96,7 +96,8 @@ fn say(tool: &Tool, variant: Option<(&str, &Variant)>, fields: &Value) -> Option
         let needed = param.required || picked.is_some_and(|v| v.needs.iter().any(|n| n == name));
         let Some(to) = field(picked, name, param) else { continue };
         match take(&mut left, fields, to, param) {
-            Some(value) if !needed && is_neutral(&value) && param.default.is_none() && param.shown.is_none() => {}
+            Some(value)
+                if !needed && is_neutral(&value) && param.default.is_none() && param.shown.is_none() => {}
             Some(value) if says(param, &value) => {
                 args.insert(name.to_owned(), value);
             }
@@ -172,7 +173,9 @@ fn elements(list: &Value, param: &Param) -> Option<Value> {
                 None if inner.required && to == "id" => {
                     out.insert(name.to_owned(), json!((at + 1).to_string()));
                 }
-                None if inner.required => return None,
+                None if inner.required => {
+                    out.insert(name.to_owned(), inner.said(inner.default.clone()?));
+                }
                 None => {}
             }
         }

@@ -107,12 +107,11 @@ impl<'a> Replay<'a> {
             return own();
         };
         let Some(BadCall { name, .. }) = bad else { return own() };
-        let values = self.kit.bare_values().with("name", &call.name).with("args", &call.args).with("why", why);
+        let values =
+            self.kit.bare_values().with("name", &call.name).with("args", &call.args).with("why", why);
         let args = self.kit.render(&bad_call_name(key), &values).unwrap_or_default();
         match serde_json::from_str::<Map<String, Value>>(&args) {
-            Ok(args) => {
-                (name.clone().unwrap_or_else(|| call.name.clone()), Value::Object(args).to_string())
-            }
+            Ok(args) => (name.clone().unwrap_or_else(|| call.name.clone()), Value::Object(args).to_string()),
             Err(_) => own(),
         }
     }

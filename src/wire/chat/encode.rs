@@ -34,7 +34,9 @@ pub(super) fn body(prompt: &Prompt, model: &Model, quirks: &Quirks) -> Value {
     if prompt.stream && !quirks.no_stream_options {
         body.insert("stream_options".into(), json!({"include_usage": true}));
     }
-    for (key, value) in prompt.body.iter().filter(|(key, _)| quirks.takes(key, &model.name)) {
+    // Without tools it is refused.
+    let fits = |key: &str| !(prompt.tools.is_empty() && key == "tool_choice");
+    for (key, value) in prompt.body.iter().filter(|(key, _)| fits(key) && quirks.takes(key, &model.name)) {
         let key = match &quirks.max_tokens_field {
             Some(field) if LIMITS.contains(&key.as_str()) => field,
             _ => key,
@@ -232,7 +234,8 @@ fn result(piece: &Piece, style: &Style, quirks: &Quirks, images: &mut Vec<Value>
     let content = match style.result.of(pieces) {
         Form::String | Form::Several => said.into(),
         Form::Parts => {
-            let texts: Vec<Value> = pieces.iter().filter(|piece| !piece.is_image()).filter_map(part).collect();
+            let texts: Vec<Value> =
+                pieces.iter().filter(|piece| !piece.is_image()).filter_map(part).collect();
             if texts.len() > 1 { texts.into() } else { json!([{"type": "text", "text": said}]) }
         }
     };
