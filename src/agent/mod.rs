@@ -28,7 +28,7 @@ use std::sync::Arc;
 
 use crate::config::CheckKeys;
 use crate::harness::{Blobs, Harness, View};
-use crate::model::{BlobId, Body, Item, ItemId, Mark, Model, Part, Scene, Seen, Usage};
+use crate::model::{BlobId, Body, Item, ItemId, Mark, Model, Outcome, Part, Scene, Seen, Usage};
 use crate::sandbox::{Policy, Sandbox};
 use crate::store::{BlobStore, Loaded, Session};
 use crate::tools::{KeepBlob, Toolbox};
@@ -134,6 +134,7 @@ impl Agent {
         let given = items.iter().flat_map(given_ids).collect();
         let toolbox = Toolbox::default();
         toolbox.restore(items.iter().flat_map(seen));
+        toolbox.restore_tasks(items.iter().filter_map(outcome));
         let drop_images = items.iter().any(|item| is_blind(item, &setup.model));
         Self {
             cost: setup.model.prices.map(|_| 0.0),
@@ -271,6 +272,13 @@ fn seen(item: &Item) -> &[Seen] {
     match &item.body {
         Body::Result(result) => &result.outcome.seen,
         _ => &[],
+    }
+}
+
+fn outcome(item: &Item) -> Option<&Outcome> {
+    match &item.body {
+        Body::Result(result) => Some(&result.outcome),
+        _ => None,
     }
 }
 

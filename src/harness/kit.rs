@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::model::{Calls, Class, Guards, Limits, Model, Outcome, Part, Reply, ToolCall, WireKind};
+use crate::model::{Calls, Class, Guards, Limits, Model, Note, Outcome, Part, Reply, ToolCall, WireKind};
 use crate::wire::prompt::{Free, Grammar, Prompt};
 
 use super::files::{COMMON, Files};
@@ -197,9 +197,15 @@ impl Kit {
             }
         }
         match &manifest.notes.wrap {
-            Some(text) => texts.add(WRAP, text, &[FACTS, &["text"]], &path),
-            None => Ok(()),
+            Some(text) => texts.add(WRAP, text, &[FACTS, &["text", "kind"]], &path)?,
+            None => {}
         }
+        for (at, reminder) in manifest.reminder.iter().enumerate() {
+            if let Some(text) = &reminder.wrap {
+                texts.add(&wrap_name(at), text, &[FACTS, &["text"]], &path)?;
+            }
+        }
+        Ok(())
     }
 
     /// Templates over the parameters of a call.
@@ -229,6 +235,7 @@ impl Kit {
         let plain = m.system.blocks.iter().chain(&m.system.append);
         let plain = plain.chain(m.opening.iter().filter_map(|o| o.file.as_ref()));
         let plain = plain.chain(m.reminder.iter().map(|r| &r.file));
+        let plain = plain.chain(m.user.more.iter().map(|more| &more.file));
         let said = m.user.first.iter().chain(&m.user.each);
         let replies = m.turn.retry.iter().chain(&m.submit.confirm);
         let loops = m.compact.files();
@@ -297,7 +304,7 @@ impl Kit {
     /// Tools that the manifest names. A class may drop one of them, and its reminder with it.
     fn check_names(&self) -> Result<(), LoadError> {
         let bare = self.manifest.dialect.bare.iter();
-        let since = self.manifest.reminder.iter().filter_map(|r| r.when.results_since.as_ref());
+        let since = self.manifest.reminder.iter().flat_map(|r| &r.when.results_since);
         let defers = self.tools.iter().find(|(_, tool)| tool.defer && tool.on_wire());
         if let Some((name, _)) =
             defers.filter(|_| !self.tools.iter().any(|(_, t)| t.kinds().any(|k| k == "tools")))
@@ -374,6 +381,7 @@ impl Kit {
                 whole: set(edit.whole),
                 window: set(read.window),
                 once: read.once,
+                most: set(read.most),
             },
             reads: turn.reads,
             check_rounds: check.rounds,
@@ -483,7 +491,7 @@ impl Harness for Loaded {
         tell::submitted(self.kit(view.model), call, outcome, view)
     }
 
-    async fn notes(&self, view: &View<'_>) -> anyhow::Result<Vec<String>> {
+    async fn notes(&self, view: &View<'_>) -> anyhow::Result<Vec<Note>> {
         remind::due(self.kit(view.model), view)
     }
 
@@ -493,7 +501,7 @@ impl Harness for Loaded {
 }
 
 /// What texts about a call, a result or the loop may use besides the facts.
-const SAYING: [&str; 39] = [
+const SAYING: [&str; 41] = [
     "text",
     "out",
     "action",
@@ -533,9 +541,16 @@ const SAYING: [&str; 39] = [
     "prompt",
     "questions",
     "answers",
+    "call",
+    "output_file",
 ];
 
 pub(super) const WRAP: &str = "notes.wrap";
+
+/// The wrap of the reminder in this place.
+pub(super) fn wrap_name(at: usize) -> String {
+    format!("reminder.{at}.wrap")
+}
 
 pub(super) fn result_name(tool: &str) -> String {
     format!("tools.{tool}.result")

@@ -124,6 +124,10 @@ fn choose(manifest: &Manifest, tools: &mut Tools, path: &str) -> Result<(), Load
         (choice.keep.is_empty() || choice.keep.iter().any(|kept| kept == name))
             && !choice.drop.iter().any(|dropped| dropped == name)
     });
+    for (_, tool) in tools.iter_mut() {
+        let without = std::mem::take(&mut tool.without);
+        tool.params.retain(|name| !without.iter().any(|left_out| left_out == name));
+    }
     Ok(())
 }
 

@@ -36,7 +36,9 @@ pub use wish::{asks_for_change, asks_for_repair, only_asks};
 
 use async_trait::async_trait;
 
-use crate::model::{BlobId, Guards, Item, Limits, Model, Outcome, Part, Reply, Scene, ToolCall, WireKind};
+use crate::model::{
+    BlobId, Guards, Item, Limits, Model, Note, Outcome, Part, Reply, Scene, ToolCall, WireKind,
+};
 use crate::wire::prompt::Prompt;
 
 /// Implemented by manifests (a [`Library`] loads them) and by outside programs.
@@ -90,7 +92,7 @@ pub trait Harness: Send + Sync {
     ) -> anyhow::Result<Submitted>;
 
     /// Reminders that are due now. They are stored, so each is decided once.
-    async fn notes(&self, view: &View<'_>) -> anyhow::Result<Vec<String>>;
+    async fn notes(&self, view: &View<'_>) -> anyhow::Result<Vec<Note>>;
 
     /// The words for what the loop has to tell the model.
     fn say(&self, saying: &Saying<'_>) -> String;

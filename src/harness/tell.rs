@@ -23,10 +23,12 @@ pub(super) fn limits(kit: &Kit, call: &ToolCall) -> Limits {
     let runs = matches!(call.action, Action::Shell { .. } | Action::Job { .. });
     // What a command prints matters at both ends; a file is read from its start.
     let usual = if runs { KeepWord::Both } else { KeepWord::Head };
-    let keep = match own.keep.or(if runs { all.keep } else { None }).unwrap_or(usual) {
-        KeepWord::Head => Keep::Head,
-        KeepWord::Tail => Keep::Tail,
-        KeepWord::Both => Keep::Both { head_percent: own.head.or(all.head).unwrap_or(50).min(100) },
+    let preview = own.preview.or(all.preview.filter(|_| runs)).filter(|bytes| *bytes > 0);
+    let keep = match (preview, own.keep.or(if runs { all.keep } else { None }).unwrap_or(usual)) {
+        (Some(bytes), _) => Keep::Preview { bytes },
+        (None, KeepWord::Head) => Keep::Head,
+        (None, KeepWord::Tail) => Keep::Tail,
+        (None, KeepWord::Both) => Keep::Both { head_percent: own.head.or(all.head).unwrap_or(50).min(100) },
     };
     Limits {
         bytes: wished(kit, call).or(own.bytes).or(all.bytes).unwrap_or(MOST_BYTES).min(MOST_BYTES),

@@ -46,6 +46,8 @@ pub struct Tool {
     /// Fields of the action that are always the same.
     pub with: Map<String, Value>,
     pub params: Ordered<Param>,
+    /// Parameters of the harness it extends that it does not have.
+    pub without: Vec<String>,
     pub needs: Option<Needs>,
     /// Template of the answer.
     pub result: Option<String>,
@@ -150,6 +152,10 @@ impl<T> Ordered<T> {
 
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (&str, &mut T)> {
+        self.0.iter_mut().map(|(name, value)| (name.as_str(), value))
     }
 
     pub fn retain(&mut self, mut keep: impl FnMut(&str) -> bool) {

@@ -97,7 +97,10 @@ pub enum Action {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         text: Option<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        status: Option<TodoStatus>,
+        status: Option<TaskStatus>,
+        /// What is given of these is laid over what the step has; ids are added.
+        #[serde(flatten)]
+        more: TaskMore,
     },
     /// Changes one cell of a Jupyter notebook.
     Notebook {
@@ -229,13 +232,38 @@ pub struct Edit {
     pub all: bool,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TodoItem {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     pub text: String,
     #[serde(default)]
     pub status: TodoStatus,
+    #[serde(flatten)]
+    pub more: TaskMore,
+}
+
+/// What some surfaces say of a step besides.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskMore {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub details: Option<String>,
+    /// What is being done while the step is in progress.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doing: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<String>,
+    /// Ids of steps that wait for this one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blocks: Vec<String>,
+    /// Ids of steps that this one waits for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blocked_by: Vec<String>,
+    /// The model's own keys; null takes one away.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub extra: Map<String, Value>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -245,6 +273,17 @@ pub enum TodoStatus {
     Pending,
     InProgress,
     Completed,
+}
+
+/// What becomes of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TaskStatus {
+    Pending,
+    InProgress,
+    Completed,
+    /// It leaves the list.
+    Deleted,
 }
 
 impl Action {

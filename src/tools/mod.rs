@@ -16,6 +16,7 @@ mod insert;
 mod jobs;
 mod list;
 mod nearest;
+mod notebook;
 mod output;
 mod patch;
 mod patch_text;
@@ -91,7 +92,7 @@ pub struct Toolbox {
     printed: Mutex<printed::Printed>,
     refusals: Mutex<guard::Refusals>,
     undo: Mutex<undo::History>,
-    todos: Mutex<Vec<TodoItem>>,
+    tasks: Mutex<todo::Tasks>,
     jobs: jobs::Jobs,
 }
 
@@ -135,12 +136,18 @@ impl Toolbox {
             Action::List { path, ignore } => list::run(cx, path, ignore),
             Action::Todo { items } => todo::run(self, items.as_deref()),
             Action::Tools { found, .. } => searched(found),
+            Action::Tasks { op, id, text, status, more } => {
+                let given = todo::Given { text: text.as_deref(), status: *status, more };
+                todo::act(self, *op, id.as_deref(), given)
+            }
+            Action::Notebook { path, op, cell, kind, text } => {
+                let ask = notebook::Ask { op: *op, cell: cell.as_deref(), kind: *kind, text };
+                notebook::run(self, cx, path, &ask)
+            }
             // BUILT NEXT
-            Action::Tasks { .. }
-            | Action::Notebook { .. }
-            | Action::Keys { .. }
-            | Action::Fetch { .. }
-            | Action::Script { .. } => failed("unavailable", "tack cannot do this yet; nothing was done"),
+            Action::Keys { .. } | Action::Fetch { .. } | Action::Script { .. } => {
+                failed("unavailable", "tack cannot do this yet; nothing was done")
+            }
             Action::Submit { text: _ } => submit::run(cx).await,
             Action::Unknown { name: _, why } => failed("unknown", why.clone()),
         };
@@ -159,6 +166,13 @@ impl Toolbox {
         }
     }
 
+    /// Takes up the task list as a resumed session's last call left it.
+    pub fn restore_tasks<'a>(&self, outcomes: impl DoubleEndedIterator<Item = &'a Outcome>) {
+        if let Some(tasks) = outcomes.rev().find_map(todo::Tasks::of) {
+            *lock(&self.tasks) = tasks;
+        }
+    }
+
     /// What was read is no longer before the model: from now on it is sent again when asked for.
     pub fn forget_shown(&self) {
         lock(&self.seen).forget_sent();
@@ -166,7 +180,7 @@ impl Toolbox {
 
     /// The task list as it was last set.
     pub fn todos(&self) -> Vec<TodoItem> {
-        lock(&self.todos).clone()
+        lock(&self.tasks).items.clone()
     }
 
     /// Jobs that ended by themselves and were not told of yet; each is given once.

@@ -61,13 +61,12 @@ impl Session {
     }
 
     pub fn note(&mut self, kind: NoteKind, text: &str) {
-        self.push(Body::Note(Note { kind, text: text.to_owned(), harness: None }));
+        self.push(Body::Note(Note { kind, text: text.to_owned(), harness: None, file: None }));
     }
 
     pub async fn notes(&mut self, harness: &dyn Harness) {
-        for text in harness.notes(&self.view()).await.unwrap() {
-            let harness = Some(harness.id().to_owned());
-            self.push(Body::Note(Note { kind: NoteKind::Reminder, text, harness }));
+        for note in harness.notes(&self.view()).await.unwrap() {
+            self.push(Body::Note(note));
         }
     }
 
@@ -95,7 +94,12 @@ impl Session {
             .collect();
         self.push(Body::Assistant(reply));
         if let Verdict::Retry(text) = &verdict {
-            self.push(Body::Note(Note { kind: NoteKind::Correction, text: text.clone(), harness: None }));
+            self.push(Body::Note(Note {
+                kind: NoteKind::Correction,
+                text: text.clone(),
+                harness: None,
+                file: None,
+            }));
         }
         for call in calls {
             let outcome = outcome(&call.action);

@@ -35,6 +35,7 @@ mod hostile;
 mod install;
 #[cfg(target_os = "linux")]
 mod install_bad;
+mod kimi;
 mod kit;
 mod layers;
 mod local;
@@ -66,6 +67,7 @@ mod tools_files;
 mod tools_find;
 mod tools_guard;
 mod tools_kit;
+mod tools_look;
 mod tools_patch;
 mod tools_rewrite;
 mod tools_shell;

@@ -323,7 +323,12 @@ fn an_action_can_be_said_on_another_surface() {
         (Action::Job { op: JobOp::Output, id: "j".to_owned(), wait: None, input: None }, "qwen-code", None),
         (
             Action::Todo {
-                items: Some(vec![TodoItem { id: None, text: "t".to_owned(), status: TodoStatus::Completed }]),
+                items: Some(vec![TodoItem {
+                    id: None,
+                    text: "t".to_owned(),
+                    status: TodoStatus::Completed,
+                    ..TodoItem::default()
+                }]),
             },
             "qwen-code",
             Some(json!(["todo_write", {"todos": [{"content": "t", "status": "completed", "id": "1"}]}])),

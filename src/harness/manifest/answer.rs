@@ -11,6 +11,9 @@ pub struct Output {
     pub keep: Option<KeepWord>,
     /// Percent of the room that the head gets under `keep = "both"`.
     pub head: Option<u8>,
+    /// Bytes of the head that are shown of output that is too long; the whole is in a file. 0: as
+    /// `keep` says.
+    pub preview: Option<usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]

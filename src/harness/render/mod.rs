@@ -8,6 +8,7 @@ mod again;
 mod forget;
 mod mask;
 mod replay;
+mod said;
 mod thread;
 
 use serde_json::{Map, Value, json};
@@ -17,12 +18,13 @@ use crate::model::{
 };
 use crate::wire::prompt::{LIMITS, Piece, Prompt, Role, Style, ToolSpec};
 
-use super::kit::{Kit, WRAP, opening_name};
-use super::manifest::{Again, DialectKind, NoteRole, Offer};
+use super::kit::{Kit, WRAP, opening_name, wrap_name};
+use super::manifest::{Again, DialectKind, NoteRole, Offer, Reminder, Spot};
 use super::template::Values;
 use super::{Masked, View};
 use mask::Masks;
 use replay::Replay;
+use said::Sayer;
 use thread::Thread;
 
 pub(super) use again::holds;
@@ -110,7 +112,7 @@ pub(super) fn masked(kit: &Kit, view: &View<'_>) -> Masked {
     if kit.manifest.context.results == 0 {
         return Masked::default();
     }
-    let items = summarized(view.items).map_or(view.items, |(_, rest)| rest);
+    let items = summarized(view.items).map_or(view.items, |(_, _, rest)| rest);
     Masks::new(kit, items).count()
 }
 
@@ -176,10 +178,10 @@ struct History<'a> {
 
 impl History<'_> {
     fn render(&self, thread: &mut Thread) -> anyhow::Result<()> {
-        let mut first = true;
+        let mut sayer = Sayer::new(self.kit, self.view);
         let mut items = self.view.items;
-        if let Some((summary, rest)) = summarized(items) {
-            self.summary(thread, summary, &mut first)?;
+        if let Some((item, summary, rest)) = summarized(items) {
+            self.summary(thread, &mut sayer, (item, summary))?;
             items = rest;
         }
         let masks = Masks::new(self.kit, items);
@@ -188,7 +190,7 @@ impl History<'_> {
         let mut replay = Replay::new(self.kit, self.view);
         for (at, item) in items.iter().enumerate().filter(|(at, _)| !forgotten.contains(at)) {
             match &item.body {
-                Body::User(said) => self.said(thread, said, &mut first)?,
+                Body::User(said) => self.said(thread, &mut sayer, (item, said))?,
                 Body::Note(note) => self.note(thread, note)?,
                 Body::Assistant(_) if vain.contains(&at) => {
                     let told = results(items, at).into_iter().flatten().filter(|_| newest == Some(at));
@@ -207,16 +209,23 @@ impl History<'_> {
     }
 
     /// What the person said and is kept, then the summary, then the words that lead on from it.
-    fn summary(&self, thread: &mut Thread, summary: &Summary, first: &mut bool) -> anyhow::Result<()> {
+    fn summary(
+        &self,
+        thread: &mut Thread,
+        sayer: &mut Sayer<'_>,
+        (place, summary): (&Item, &Summary),
+    ) -> anyhow::Result<()> {
         for item in self.view.items.iter().filter(|item| summary.kept.contains(&item.id)) {
             if let Body::User(said) = &item.body {
-                self.said(thread, said, first)?;
+                self.said(thread, sayer, (item, said))?;
             }
         }
         let (text, request) = (&summary.text, &summary.request);
         let back = self.kit.say(&super::Saying::SummaryBack { summary: text, request });
-        let back = if *first { self.wrapped(&back, first)? } else { back };
-        thread.push(Role::User, vec![Piece::Text(back)]);
+        match sayer.has_said() {
+            true => thread.push(Role::User, vec![Piece::Text(back)]),
+            false => sayer.say(thread, place, (&back, Vec::new()))?,
+        }
         let values = || self.values.clone().with("summary", text).with("request", request);
         let compact = &self.kit.manifest.compact;
         let next = next_message(self.view.items, summary);
@@ -231,34 +240,25 @@ impl History<'_> {
         Ok(())
     }
 
-    fn said(&self, thread: &mut Thread, said: &Said, first: &mut bool) -> anyhow::Result<()> {
-        let mut pieces = vec![Piece::Text(self.wrapped(&said.text, first)?)];
-        self.add_images(&mut pieces, said);
-        thread.push(Role::User, pieces);
-        Ok(())
-    }
-
-    /// What the person typed, in the harness's words around it.
-    fn wrapped(&self, text: &str, first: &mut bool) -> anyhow::Result<String> {
-        let user = &self.kit.manifest.user;
-        let around = if *first { user.first.as_ref().or(user.each.as_ref()) } else { user.each.as_ref() };
-        *first = false;
-        match around {
-            Some(file) => self.kit.render(file, &self.values.clone().with("text", text)),
-            None => Ok(text.to_owned()),
-        }
-    }
-
-    fn add_images(&self, pieces: &mut Vec<Piece>, said: &Said) {
-        pieces.extend(said.images.iter().map(|image| piece_of_image(self.kit, self.view, image)));
+    fn said(
+        &self,
+        thread: &mut Thread,
+        sayer: &mut Sayer<'_>,
+        (item, said): (&Item, &Said),
+    ) -> anyhow::Result<()> {
+        let images = said.images.iter().map(|image| piece_of_image(self.kit, self.view, image));
+        sayer.say(thread, item, (&said.text, images.collect()))
     }
 
     fn note(&self, thread: &mut Thread, note: &Note) -> anyhow::Result<()> {
         if note.harness.as_ref().is_some_and(|id| *id != self.kit.id) {
             return Ok(());
         }
+        let reminders = || self.kit.manifest.reminder.iter().enumerate();
+        let reminder = note.file.as_ref().and_then(|file| reminders().find(|(_, r)| r.file == *file));
         let loud = matches!(note.kind, NoteKind::Correction | NoteKind::Guard | NoteKind::Check);
-        let role = match (note.kind, self.kit.manifest.notes.role) {
+        let own = reminder.and_then(|(_, r)| r.role);
+        let role = match (note.kind, own.unwrap_or(self.kit.manifest.notes.role)) {
             (NoteKind::Correction, _) => Role::User,
             (_, NoteRole::User) => Role::User,
             (_, NoteRole::System) => Role::System,
@@ -266,25 +266,34 @@ impl History<'_> {
             (_, NoteRole::None) if loud => Role::User,
             (_, NoteRole::None) => return Ok(()),
         };
-        let wrap = self.kit.manifest.notes.wrap.is_some() && note.kind != NoteKind::Correction;
-        let text = if wrap {
-            self.kit.render(WRAP, &self.values.clone().with("text", &note.text))?
-        } else {
-            note.text.clone()
-        };
-        thread.push(role, vec![Piece::Text(text)]);
+        let text = self.wrapped(note, reminder)?;
+        match reminder {
+            Some((_, Reminder { place: Spot::Result, .. })) if thread.add_to_result(&text) => {}
+            _ => thread.push(role, vec![Piece::Text(text)]),
+        }
         Ok(())
+    }
+
+    fn wrapped(&self, note: &Note, reminder: Option<(usize, &Reminder)>) -> anyhow::Result<String> {
+        let own = reminder.filter(|(_, r)| r.wrap.is_some()).map(|(at, _)| wrap_name(at));
+        let all = self.kit.manifest.notes.wrap.as_ref().map(|_| WRAP.to_owned());
+        match own.or(all).filter(|_| note.kind != NoteKind::Correction) {
+            Some(wrap) => {
+                self.kit.render(&wrap, &self.values.clone().with("text", &note.text).with("kind", note.kind))
+            }
+            None => Ok(note.text.clone()),
+        }
     }
 }
 
 /// The last summary, and the items that it does not stand for.
-fn summarized(items: &[Item]) -> Option<(&Summary, &[Item])> {
-    let summary = items.iter().rev().find_map(|item| match &item.body {
-        Body::Summary(summary) => Some(summary),
+fn summarized(items: &[Item]) -> Option<(&Item, &Summary, &[Item])> {
+    let (item, summary) = items.iter().rev().find_map(|item| match &item.body {
+        Body::Summary(summary) => Some((item, summary)),
         _ => None,
     })?;
     let rest = items.iter().position(|item| item.id > summary.upto).unwrap_or(items.len());
-    Some((summary, &items[rest..]))
+    Some((item, summary, &items[rest..]))
 }
 
 /// Whose is the first message that stayed when the history was summed up.
