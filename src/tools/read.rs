@@ -30,7 +30,6 @@ use crate::sandbox::files::{self, FileError};
 const IMAGE_MOST: u64 = 5 * 1024 * 1024;
 /// Bytes of one line that are shown.
 const LINE_MOST: usize = 2_000;
-const FOLDER: &str = "a folder";
 /// Enough to tell what a file is.
 const SNIFF: usize = 8 * 1024;
 
@@ -94,7 +93,7 @@ pub(super) async fn run(toolbox: &Toolbox, cx: &ToolCx<'_>, ask: &Read) -> Outco
     let (limits, policy, bound) = (cx.limits.clone(), cx.policy.clone(), Bound::new(cx));
     match walk::blocking(cx, move || look(&policy, target, (window, &limits, &bound))).await {
         Ok(Ok(found)) => tell(toolbox, cx, (raw, window.asked), found),
-        Ok(Err(FileError::WrongKind { what: FOLDER, .. })) if ask.folders => folder(cx, raw, window),
+        Ok(Err(error)) if ask.folders && path::is_folder(&error) => list::part(cx, ask),
         Ok(Err(error)) => path::fault(cx, raw, error),
         Err(refusal) => refusal,
     }
@@ -152,7 +151,7 @@ fn look(
     let io = |source| FileError::Io { path: target.clone(), source };
     let size = file.metadata().map_err(io)?;
     if size.is_dir() {
-        return Err(FileError::WrongKind { path: target, what: FOLDER });
+        return Err(FileError::WrongKind { path: target, what: "a folder" });
     }
     let size = size.len();
     let window = match window.last {
@@ -211,39 +210,6 @@ fn count_lines(file: &mut File, bound: &Bound) -> io::Result<u64> {
 
 fn too_slow() -> io::Error {
     io::Error::new(io::ErrorKind::TimedOut, "reading took too long; cut the part out with a command")
-}
-
-/// A folder's entries, as a window of them.
-fn folder(cx: &ToolCx<'_>, raw: &str, window: Window) -> Outcome {
-    let mut outcome = list::run(cx, raw, &[]);
-    let Some(Value::Array(entries)) = outcome.data.get("entries").cloned() else { return outcome };
-    let total = entries.len() as u64;
-    let from = window.last.map_or(window.from, |last| window.at_end(total, last).from);
-    let skip = usize::try_from(from - 1).unwrap_or(usize::MAX);
-    let count = usize::try_from(window.count.unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
-    let shown: Vec<Value> = entries.into_iter().skip(skip).take(count).collect();
-    let to = (from - 1).saturating_add(shown.len() as u64);
-    let total = outcome.data["total"].as_u64().unwrap_or(total);
-    let name = |entry: &Value| {
-        let slash = if entry["dir"] == true { "/" } else { "" };
-        format!("{}{slash}", entry["name"].as_str().unwrap_or_default())
-    };
-    if from > 1 || to < total {
-        outcome.text = shown.iter().map(name).collect::<Vec<_>>().join("\n");
-    }
-    let more = to < total;
-    outcome.data = with(
-        outcome.data,
-        [
-            ("kind", "folder".into()),
-            ("entries", shown.into()),
-            ("from", from.into()),
-            ("to", to.into()),
-            ("more", more.into()),
-            ("next", more.then_some(to + 1).into()),
-        ],
-    );
-    outcome
 }
 
 /// Reads on after `head`. None: a NUL byte turned up.

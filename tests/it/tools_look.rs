@@ -178,7 +178,7 @@ async fn an_old_text_of_several_places_means_the_first_where_that_was_asked_for(
         edits: vec![Edit { old: "x".into(), new: "z".into(), all: true }],
         first: true,
     };
-    bench.put("f", "x\nx\n");
+    let bench = Bench::new().file("f", "x\nx\n");
     assert_eq!(bench.run(&all).await.data["count"], 2);
 }
 

@@ -31,6 +31,9 @@ const SOFT: [&str; 13] = [
     "dirs",
 ];
 
+/// Fields that a tool may fix although the action says nothing of them.
+const SLACK: [&str; 3] = ["first", "folders", "limit"];
+
 /// Name and arguments, or None when this surface cannot say it. Where no tool writes a file, one that
 /// takes a file's new text does.
 pub(crate) fn unbind(kit: &Kit, action: &Action) -> Option<(String, Map<String, Value>)> {
@@ -56,7 +59,8 @@ fn exactly(kit: &Kit, action: &Action) -> Option<(String, Map<String, Value>)> {
     })
 }
 
-/// Whether the call means the same again: what a default or a fixed field adds may not change it.
+/// Whether the call means the same again: nothing that counts is lost, and what a default or a fixed field
+/// adds does not change it.
 fn keeps(kit: &Kit, tool: (&str, &Tool), (args, fields): (&Map<String, Value>, &Value)) -> bool {
     let hard = |fields: &Value| {
         let mut all = BTreeMap::new();
@@ -84,7 +88,7 @@ fn say(tool: &Tool, variant: Option<(&str, &Variant)>, fields: &Value) -> Option
             }
             Some(_) => {}
             // The tool would say more than the action does.
-            None if is_neutral(fixed) || is_soft(path, fixed) => {}
+            None if is_neutral(fixed) || SLACK.contains(&path.as_str()) => {}
             None => return None,
         }
     }
@@ -106,8 +110,7 @@ fn say(tool: &Tool, variant: Option<(&str, &Variant)>, fields: &Value) -> Option
             None => {}
         }
     }
-    let lost = left.iter().any(|(path, value)| !is_soft(path, value) && !is_neutral(value));
-    (!lost).then_some(args)
+    Some(args)
 }
 
 /// Takes the value of a parameter out of what is left to say.
