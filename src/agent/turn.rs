@@ -22,6 +22,9 @@ impl Agent {
         if let End::Completed { .. } = end {
             self.push(Body::Mark(Mark::Completed { usage: self.usage })).await;
         }
+        if let Some(trouble) = self.harness.trouble() {
+            self.warn(trouble).await;
+        }
         self.settle().await;
         if !self.session.recording() {
             self.out.send(Event::NotRecorded).await;

@@ -12,10 +12,14 @@ use sha2::{Digest, Sha256};
 use crate::model::{Calls, Class, Guards, Limits, Model, Note, Outcome, Part, Reply, ToolCall, WireKind};
 use crate::wire::prompt::{Free, Grammar, Prompt};
 
+use super::external::Program;
 use super::files::{COMMON, Files};
 use super::layers::{Case, Chain};
 use super::load::LoadError;
 use super::manifest::{Manifest, Offer, Repeats};
+pub(super) use super::names::{
+    WRAP, bad_call_name, error_name, fill_name, opening_name, result_name, status_name, wrap_name,
+};
 use super::template::{BARE, FACTS, Texts, Values};
 use super::tool::{Tool, Tools};
 use super::{
@@ -43,6 +47,8 @@ pub(super) struct Kit {
     texts: Texts,
     /// Templates for fields of actions.
     pub fields: Texts,
+    /// Folder of the program of each tool that runs one.
+    pub programs: BTreeMap<String, String>,
     /// The harness's own text files as they are, for `file()`.
     files: Arc<BTreeMap<String, String>>,
     /// What of a template's facts never changes: made once, as every result and request asks for it.
@@ -63,6 +69,10 @@ impl Loaded {
             self.kits[place(case)].get_or_init(|| Some(Box::new(kit)));
         }
         Ok(self)
+    }
+
+    pub(super) fn program(&self) -> Option<Program> {
+        self.chain.program().cloned()
     }
 
     /// Makes every kit there can be.
@@ -125,6 +135,7 @@ impl Kit {
     fn new(files: &Files, chain: &Chain, case: Case) -> Result<Self, LoadError> {
         let (manifest, tools) = chain.merge(case)?;
         let surface = surface(&manifest, &tools);
+        let programs = programs(files, chain, &manifest.id, &tools)?;
         let (own, paths) = own_texts(files, chain)?;
         let bare = Values::of_tools(&manifest.id, &tools).with("offer", manifest.dialect.offer);
         let mut kit = Self {
@@ -134,6 +145,7 @@ impl Kit {
             surface,
             texts: Texts::new(),
             fields: Texts::for_fields(),
+            programs,
             files: Arc::new(own),
             bare,
         };
@@ -501,86 +513,13 @@ impl Harness for Loaded {
 }
 
 /// What texts about a call, a result or the loop may use besides the facts.
+#[rustfmt::skip]
 const SAYING: [&str; 41] = [
-    "text",
-    "out",
-    "action",
-    "args",
-    "name",
-    "names",
-    "closest",
-    "param",
-    "wanted",
-    "got",
-    "missing",
-    "problem",
-    "example",
-    "usage",
-    "found",
-    "why",
-    "times",
-    "left",
-    "summary",
-    "request",
-    "diff",
-    "shown",
-    "count",
-    "command",
-    "exit",
-    "tail",
-    "focus",
-    "schema",
-    "first",
-    "files",
-    "before",
-    "problems",
-    "extra",
-    "hint",
-    "got_type",
-    "messages",
-    "prompt",
-    "questions",
-    "answers",
-    "call",
-    "output_file",
+    "text", "out", "action", "args", "name", "names", "closest", "param", "wanted", "got", "missing",
+    "problem", "example", "usage", "found", "why", "times", "left", "summary", "request", "diff", "shown",
+    "count", "command", "exit", "tail", "focus", "schema", "first", "files", "before", "call", "output_file",
+    "messages", "prompt", "questions", "answers", "problems", "extra", "hint", "got_type",
 ];
-
-pub(super) const WRAP: &str = "notes.wrap";
-
-/// The wrap of the reminder in this place.
-pub(super) fn wrap_name(at: usize) -> String {
-    format!("reminder.{at}.wrap")
-}
-
-pub(super) fn result_name(tool: &str) -> String {
-    format!("tools.{tool}.result")
-}
-
-pub(super) fn status_name(tool: &str) -> String {
-    format!("tools.{tool}.status")
-}
-
-/// `which` is the key under `[messages]`.
-pub(super) fn bad_call_name(which: &str) -> String {
-    format!("messages.{which}")
-}
-
-pub(super) fn error_name(error: &str) -> String {
-    format!("errors.{error}")
-}
-
-/// A field's template of a tool, or of one of its variants.
-pub(super) fn fill_name(tool: &str, variant: Option<&str>, field: &str) -> String {
-    format!("fill.{tool}.{}.{field}", variant.unwrap_or_default())
-}
-
-fn absent_name(tool: &str) -> String {
-    format!("absent.{tool}")
-}
-
-pub(super) fn opening_name(at: usize) -> String {
-    format!("opening.{at}")
-}
 
 type Named = BTreeMap<String, String>;
 
@@ -598,6 +537,40 @@ fn own_texts(files: &Files, chain: &Chain) -> Result<(Named, Named), LoadError> 
         }
     }
     Ok((texts, paths))
+}
+
+/// Where the programs of tools lie.
+fn programs(files: &Files, chain: &Chain, id: &str, tools: &Tools) -> Result<Named, LoadError> {
+    let broken = |what: String| LoadError::broken(format!("{id}/tools.toml"), None, what);
+    let mut found = Named::new();
+    for (name, tool) in tools.iter() {
+        match (tool.kinds().any(|kind| kind == "script"), tool.run.is_empty()) {
+            (false, true) => continue,
+            (true, false) => {}
+            (false, false) => {
+                return Err(broken(format!(
+                    "`{name}` has `run`, which only a tool that does `script` may have"
+                )));
+            }
+            (true, true) => {
+                return Err(broken(format!(
+                    "`{name}` does `script` and needs `run`, such as [\"python3\", \"count.py\"]"
+                )));
+            }
+        }
+        let ids = chain.ids();
+        let mut places = ids.iter().flat_map(|id| tool.run.iter().filter_map(|word| files.program(id, word)));
+        let Some(folder) = places.next() else {
+            return Err(broken(format!(
+                "`{name}` runs `{}`, and none of that is a file in the harness's folder; put the script there",
+                tool.run.join(" ")
+            )));
+        };
+        // Commands run elsewhere.
+        let folder = std::path::absolute(&folder).unwrap_or(folder);
+        found.insert(name.to_owned(), folder.display().to_string());
+    }
+    Ok(found)
 }
 
 /// The first 8 bytes of a SHA-256, so that it is the same in every build: sessions store it.

@@ -61,6 +61,10 @@ pub struct Tool {
     pub schema: Raw,
     /// Fields of the action from templates over the parameters.
     pub fill: Ordered<String>,
+    /// A program of the harness's folder and its arguments, for `does = "script"`.
+    pub run: Vec<String>,
+    /// Such a program changes nothing, so calls of it may run side by side.
+    pub reads: bool,
     /// Only named until the model asks for it.
     pub defer: bool,
 }

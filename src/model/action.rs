@@ -136,9 +136,15 @@ pub enum Action {
         /// The tool's name, for people.
         tool: String,
         run: Vec<String>,
-        /// Folder of the harness.
+        /// Folder of the harness; words of `run` that name files in it mean those.
         dir: String,
         input: Map<String, Value>,
+        /// Milliseconds; that of commands when absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        timeout: Option<u64>,
+        /// As the harness says: it changes nothing.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        only_reads: bool,
     },
     /// Looks among the tools that are only named, and has what fits offered from now on.
     Tools {
@@ -364,8 +370,8 @@ impl Action {
             | Self::Tasks { .. }
             | Self::Notebook { .. }
             | Self::Keys { .. }
-            | Self::Script { .. }
             | Self::Submit { .. } => false,
+            Self::Script { only_reads, .. } => *only_reads,
         }
     }
 }

@@ -74,7 +74,8 @@ pub(super) fn part(cx: &ToolCx<'_>, ask: &Read) -> Outcome {
         outcome.text = shown.iter().map(name).collect::<Vec<_>>().join("\n");
     }
     let next = more.then_some(to + 1);
-    let facts = json!({ "kind": "folder", "entries": shown, "from": from, "to": to, "more": more, "next": next });
+    let facts =
+        json!({ "kind": "folder", "entries": shown, "from": from, "to": to, "more": more, "next": next });
     if let (Value::Object(data), Value::Object(facts)) = (&mut outcome.data, facts) {
         data.extend(facts);
     }

@@ -25,6 +25,7 @@ mod printed;
 mod read;
 mod rewrite;
 mod rows;
+mod script;
 mod seen;
 mod shell;
 mod spill;
@@ -135,7 +136,6 @@ impl Toolbox {
             Action::Grep(ask) => grep::run(cx, ask).await,
             Action::List { path, ignore } => list::run(cx, path, ignore),
             Action::Todo { items } => todo::run(self, items.as_deref()),
-            Action::Tools { found, .. } => searched(found),
             Action::Tasks { op, id, text, status, more } => {
                 let given = todo::Given { text: text.as_deref(), status: *status, more };
                 todo::act(self, *op, id.as_deref(), given)
@@ -144,8 +144,12 @@ impl Toolbox {
                 let ask = notebook::Ask { op: *op, cell: cell.as_deref(), kind: *kind, text };
                 notebook::run(self, cx, path, &ask)
             }
+            Action::Tools { found, .. } => searched(found),
+            Action::Script { tool, run, dir, input, timeout, only_reads: _ } => {
+                script::run(script::Ask { tool, run, dir, input, timeout: *timeout }, cx).await
+            }
             // BUILT NEXT
-            Action::Keys { .. } | Action::Fetch { .. } | Action::Script { .. } => {
+            Action::Keys { .. } | Action::Fetch { .. } => {
                 failed("unavailable", "tack cannot do this yet; nothing was done")
             }
             Action::Submit { text: _ } => submit::run(cx).await,

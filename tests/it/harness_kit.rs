@@ -5,7 +5,9 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tack::harness::{Blobs, Harness, Library, Submitted, Verdict, View, sample_model, sample_scene};
+use tack::harness::{
+    Blobs, Harness, Library, NoPrograms, Submitted, Verdict, View, sample_model, sample_scene,
+};
 use tack::model::{
     Action, BlobId, Body, CallId, Grep, Image, Item, ItemId, JobOp, Model, Note, NoteKind, Origin, Outcome,
     Part, Read, Reply, Said, Scene, Stop, ToolCall, ToolResult, Usage, WireKind,
@@ -43,7 +45,8 @@ impl Session {
 
     pub fn view(&self) -> View<'_> {
         let (items, scene, model) = (&self.items, &self.scene, &self.model);
-        View { items, scene, model, wire: self.model.wire, blobs: &Pixel, drop_images: false }
+        let (blobs, programs) = (&Pixel, &NoPrograms);
+        View { items, scene, model, wire: self.model.wire, blobs, drop_images: false, programs }
     }
 
     fn push(&mut self, body: Body) {

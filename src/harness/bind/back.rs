@@ -46,6 +46,10 @@ pub(crate) fn unbind(kit: &Kit, action: &Action) -> Option<(String, Map<String, 
 fn exactly(kit: &Kit, action: &Action) -> Option<(String, Map<String, Value>)> {
     let fields = serde_json::to_value(action).ok()?;
     let kind = action.kind();
+    // Only the harness that it came with has the program.
+    if kind == "script" {
+        return None;
+    }
     kit.tools.iter().find_map(|(name, tool)| {
         let plain = (tool.does.as_deref() == Some(kind)).then(|| say(tool, None, &fields)).flatten();
         let picked = || {

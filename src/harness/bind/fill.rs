@@ -89,3 +89,59 @@ pub(in crate::harness) fn quoted(text: &str) -> String {
     }
     format!("'{}'", text.replace('\'', r"'\''"))
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::harness::bind::bind;
+    use crate::harness::testing::{model, toolset};
+    use crate::model::{Action, Class};
+
+    #[allow(clippy::disallowed_types, reason = "a real shell has to read what is quoted")]
+    fn words(command: &str) -> Vec<String> {
+        let out = std::process::Command::new("bash").args(["-c", command]).output().unwrap();
+        let text = String::from_utf8(out.stdout).unwrap();
+        text.split_terminator('\x01').map(str::to_owned).collect()
+    }
+
+    const NASTY: [&str; 16] = [
+        "",
+        " ",
+        "'",
+        "\"",
+        "\\",
+        "$(touch /x)",
+        "`id`",
+        "a;b",
+        "a\nb",
+        "--",
+        "-n",
+        "!!",
+        "*",
+        "~",
+        "\\'",
+        "é\u{7f}%s{{",
+    ];
+
+    proptest::proptest! {
+        #![proptest_config(proptest::test_runner::Config::with_cases(48))]
+        /// Whatever a model writes is one word of the shell, in every form that a hole can take.
+        #[test]
+        fn quotes_are_never_broken_out_of(
+            picked in proptest::collection::vec(proptest::sample::select(NASTY.to_vec()), 0..6),
+            free in "[^\u{0}\u{1}]{0,12}",
+        ) {
+            let text = format!("{}{free}{}", picked.concat(), picked.iter().rev().copied().collect::<String>());
+            let tools = "[x]\ndoes = \"shell\"\n[x.fill]\ncommand = '''printf '%s\\1' {{ a }} {{ a | quote }} {{ \
+                         list | quote }} {% for one in list %}{{ one }} {% endfor %}{{ \"-\" ~ a }} {{ args.a }}'''\n\
+                         [x.params]\na = {}\nlist = { type = \"array\", items = \"string\" }\n";
+            let loaded = toolset("", tools);
+            let args = serde_json::json!({ "a": text, "list": [text, text] });
+            let Action::Shell { command, .. } = bind(loaded.kit(&model(Class::F)), "x", &args.to_string()) else {
+                panic!("it is a command");
+            };
+            let text = text.as_str();
+            let dashed = format!("-{text}");
+            proptest::prop_assert_eq!(words(&command), [text, text, text, text, text, text, &dashed, text]);
+        }
+    }
+}

@@ -132,6 +132,13 @@ pub(super) fn meaning(
         _ => return Err(Fault::Several(faults)),
     }
     fill::fill(kit, (name, tool), variant, &input, &mut action)?;
+    if does == "script" {
+        action["tool"] = json!(name);
+        action["run"] = json!(tool.run);
+        action["dir"] = json!(kit.programs.get(name));
+        action["only_reads"] = json!(tool.reads);
+        action["input"] = Value::Object(input);
+    }
     if action["line"] == 0 && does == "read" {
         action["line"] = json!(1);
     }

@@ -13,9 +13,7 @@ mod thread;
 
 use serde_json::{Map, Value, json};
 
-use crate::model::{
-    Body, Image, Item, Note, NoteKind, Part, Reply, Said, Summary, ToolResult, Watch, WireKind,
-};
+use crate::model::{Body, Image, Item, Note, NoteKind, Part, Reply, Summary, ToolResult, Watch, WireKind};
 use crate::wire::prompt::{LIMITS, Piece, Prompt, Role, Style, ToolSpec};
 
 use super::kit::{Kit, WRAP, opening_name, wrap_name};
@@ -47,8 +45,9 @@ pub(super) fn prompt(kit: &Kit, view: &View<'_>) -> anyhow::Result<Prompt> {
     let again = again::entry(kit, view);
     let held = again.is_some_and(|again| again.schema);
     let tools = match (manifest.dialect.kind, manifest.dialect.offer) {
-        (DialectKind::Calls, Offer::Wire) if !held => specs(kit, view.items),
-        (DialectKind::Calls, Offer::Wire | Offer::Prompt) | (DialectKind::Fenced, _) => Vec::new(),
+        (DialectKind::Calls | DialectKind::External, Offer::Wire) if !held => specs(kit, view.items),
+        (DialectKind::Calls | DialectKind::External, Offer::Wire | Offer::Prompt)
+        | (DialectKind::Fenced, _) => Vec::new(),
     };
     Ok(Prompt {
         system: system.into_iter().filter(|block| !block.trim().is_empty()).collect(),
@@ -181,7 +180,7 @@ impl History<'_> {
         let mut sayer = Sayer::new(self.kit, self.view);
         let mut items = self.view.items;
         if let Some((item, summary, rest)) = summarized(items) {
-            self.summary(thread, &mut sayer, (item, summary))?;
+            self.summary(thread, (item, summary), &mut sayer)?;
             items = rest;
         }
         let masks = Masks::new(self.kit, items);
@@ -190,7 +189,7 @@ impl History<'_> {
         let mut replay = Replay::new(self.kit, self.view);
         for (at, item) in items.iter().enumerate().filter(|(at, _)| !forgotten.contains(at)) {
             match &item.body {
-                Body::User(said) => self.said(thread, &mut sayer, (item, said))?,
+                Body::User(said) => sayer.said(thread, item, said)?,
                 Body::Note(note) => self.note(thread, note)?,
                 Body::Assistant(_) if vain.contains(&at) => {
                     let told = results(items, at).into_iter().flatten().filter(|_| newest == Some(at));
@@ -209,22 +208,22 @@ impl History<'_> {
     }
 
     /// What the person said and is kept, then the summary, then the words that lead on from it.
-    fn summary(
-        &self,
+    fn summary<'a>(
+        &'a self,
         thread: &mut Thread,
-        sayer: &mut Sayer<'_>,
-        (place, summary): (&Item, &Summary),
+        (item, summary): (&Item, &Summary),
+        sayer: &mut Sayer<'a>,
     ) -> anyhow::Result<()> {
         for item in self.view.items.iter().filter(|item| summary.kept.contains(&item.id)) {
             if let Body::User(said) = &item.body {
-                self.said(thread, sayer, (item, said))?;
+                sayer.said(thread, item, said)?;
             }
         }
         let (text, request) = (&summary.text, &summary.request);
         let back = self.kit.say(&super::Saying::SummaryBack { summary: text, request });
-        match sayer.has_said() {
-            true => thread.push(Role::User, vec![Piece::Text(back)]),
-            false => sayer.say(thread, place, (&back, Vec::new()))?,
+        match sayer.is_first() {
+            true => sayer.say(thread, item, (&back, Vec::new()))?,
+            false => thread.push(Role::User, vec![Piece::Text(back)]),
         }
         let values = || self.values.clone().with("summary", text).with("request", request);
         let compact = &self.kit.manifest.compact;
@@ -238,16 +237,6 @@ impl History<'_> {
             thread.push(role, vec![Piece::Text(self.kit.render(file, &values())?)]);
         }
         Ok(())
-    }
-
-    fn said(
-        &self,
-        thread: &mut Thread,
-        sayer: &mut Sayer<'_>,
-        (item, said): (&Item, &Said),
-    ) -> anyhow::Result<()> {
-        let images = said.images.iter().map(|image| piece_of_image(self.kit, self.view, image));
-        sayer.say(thread, item, (&said.text, images.collect()))
     }
 
     fn note(&self, thread: &mut Thread, note: &Note) -> anyhow::Result<()> {

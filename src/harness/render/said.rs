@@ -9,9 +9,10 @@ use crate::harness::View;
 use crate::harness::kit::Kit;
 use crate::harness::manifest::{Beside, More, Often};
 use crate::harness::template::Values;
-use crate::model::{Body, Item, Scene};
+use crate::model::{Body, Item, Said, Scene};
 use crate::wire::prompt::{Form, Piece, Role};
 
+use super::piece_of_image;
 use super::thread::Thread;
 
 pub(super) struct Sayer<'a> {
@@ -27,9 +28,14 @@ impl<'a> Sayer<'a> {
         Self { kit, view, first: true, last: BTreeMap::new() }
     }
 
-    /// Whether anything was said yet: the first words have other texts around them.
-    pub fn has_said(&self) -> bool {
-        !self.first
+    /// Nothing has been said yet.
+    pub fn is_first(&self) -> bool {
+        self.first
+    }
+
+    pub fn said(&mut self, thread: &mut Thread, item: &Item, said: &Said) -> anyhow::Result<()> {
+        let images = said.images.iter().map(|image| piece_of_image(self.kit, self.view, image));
+        self.say(thread, item, (&said.text, images.collect()))
     }
 
     /// Adds the prompt of `item`, or whatever else stands in the place of one.
