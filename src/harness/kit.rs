@@ -18,8 +18,10 @@ use super::layers::{Case, Chain};
 use super::load::LoadError;
 use super::manifest::{Manifest, Offer, Repeats};
 pub(super) use super::names::{
-    WRAP, bad_call_name, error_name, fill_name, opening_name, result_name, status_name, wrap_name,
+    WRAP, absent_name, bad_call_name, error_name, fill_name, opening_name, result_name, status_name,
+    wrap_name,
 };
+pub(super) use super::param::bare_schema;
 use super::template::{BARE, FACTS, Texts, Values};
 use super::tool::{Tool, Tools};
 use super::{
@@ -589,17 +591,4 @@ fn surface(manifest: &Manifest, tools: &Tools) -> u64 {
     }
     let hash = Sha256::digest(seen.to_string());
     u64::from_be_bytes(hash[..8].try_into().expect("a SHA-256 has 32 bytes"))
-}
-
-/// The schema without its texts.
-pub(super) fn bare_schema(mut schema: Value) -> Value {
-    if let Some(fields) = schema.as_object_mut() {
-        if fields.get("description").is_some_and(Value::is_string) {
-            fields.shift_remove("description");
-        }
-        for value in fields.values_mut() {
-            *value = bare_schema(value.take());
-        }
-    }
-    schema
 }

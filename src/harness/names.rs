@@ -29,7 +29,7 @@ pub(super) fn fill_name(tool: &str, variant: Option<&str>, field: &str) -> Strin
     format!("fill.{tool}.{}.{field}", variant.unwrap_or_default())
 }
 
-fn absent_name(tool: &str) -> String {
+pub(super) fn absent_name(tool: &str) -> String {
     format!("absent.{tool}")
 }
 

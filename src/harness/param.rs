@@ -343,3 +343,16 @@ impl Param {
         schema
     }
 }
+
+/// The schema without its texts.
+pub(super) fn bare_schema(mut schema: Value) -> Value {
+    if let Some(fields) = schema.as_object_mut() {
+        if fields.get("description").is_some_and(Value::is_string) {
+            fields.shift_remove("description");
+        }
+        for value in fields.values_mut() {
+            *value = bare_schema(value.take());
+        }
+    }
+    schema
+}
