@@ -17,6 +17,11 @@ use super::files::{COMMON, Files};
 use super::layers::{Case, Chain};
 use super::load::LoadError;
 use super::manifest::{DialectKind, Manifest, Offer, Repeats};
+pub(super) use super::names::{
+    WRAP, absent_name, bad_call_name, error_name, fill_name, opening_name, result_name, status_name,
+    wrap_name,
+};
+pub(super) use super::param::bare_schema;
 use super::programs::{self, Programs};
 use super::template::{BARE, FACTS, Texts, Values};
 use super::tool::{Tool, Tools};
@@ -180,12 +185,18 @@ impl Kit {
             if let Some(text) = &tool.result {
                 texts.add(&result_name(name), text, &[FACTS, SAYING], &path("tools.toml"))?;
             }
+            if let Some(text) = &tool.status {
+                texts.add(&status_name(name), text, &[FACTS, SAYING], &path("tools.toml"))?;
+            }
         }
         let path = path("harness.toml");
         for (name, text) in manifest.errors.iter() {
             if let Some(text) = text {
                 texts.add(&error_name(name), text, &[BARE, SAYING], &path)?;
             }
+        }
+        for (which, bad) in manifest.messages.bad_calls() {
+            texts.add(&bad_call_name(which), &bad.args, &[BARE, SAYING], &path)?;
         }
         for (name, hint) in manifest.absent.iter() {
             texts.add(&absent_name(name), hint, &[BARE], &path)?;
@@ -525,34 +536,6 @@ const SAYING: &[&str] = &[
     "messages", "prompt", "questions", "answers", "problems", "extra", "hint", "got_type", "fault", "around",
 ];
 
-pub(super) const WRAP: &str = "notes.wrap";
-
-/// The wrap of the reminder in this place.
-pub(super) fn wrap_name(at: usize) -> String {
-    format!("reminder.{at}.wrap")
-}
-
-pub(super) fn result_name(tool: &str) -> String {
-    format!("tools.{tool}.result")
-}
-
-pub(super) fn error_name(error: &str) -> String {
-    format!("errors.{error}")
-}
-
-/// A field's template of a tool, or of one of its variants.
-pub(super) fn fill_name(tool: &str, variant: Option<&str>, field: &str) -> String {
-    format!("fill.{tool}.{}.{field}", variant.unwrap_or_default())
-}
-
-fn absent_name(tool: &str) -> String {
-    format!("absent.{tool}")
-}
-
-pub(super) fn opening_name(at: usize) -> String {
-    format!("opening.{at}")
-}
-
 type Named = BTreeMap<String, String>;
 
 /// The chain's text files by name, and where each was found.
@@ -590,17 +573,4 @@ fn surface(manifest: &Manifest, tools: &Tools) -> u64 {
     }
     let hash = Sha256::digest(seen.to_string());
     u64::from_be_bytes(hash[..8].try_into().expect("a SHA-256 has 32 bytes"))
-}
-
-/// The schema without its texts.
-pub(super) fn bare_schema(mut schema: Value) -> Value {
-    if let Some(fields) = schema.as_object_mut() {
-        if fields.get("description").is_some_and(Value::is_string) {
-            fields.shift_remove("description");
-        }
-        for value in fields.values_mut() {
-            *value = bare_schema(value.take());
-        }
-    }
-    schema
 }

@@ -13,6 +13,7 @@ mod kit;
 mod layers;
 mod load;
 mod manifest;
+mod names;
 mod param;
 mod programs;
 mod remind;

@@ -39,6 +39,7 @@ mod hostile;
 mod install;
 #[cfg(target_os = "linux")]
 mod install_bad;
+mod kimi;
 mod kit;
 mod layers;
 mod local;
@@ -71,6 +72,7 @@ mod tools_files;
 mod tools_find;
 mod tools_guard;
 mod tools_kit;
+mod tools_look;
 mod tools_notebook;
 mod tools_own;
 mod tools_patch;
