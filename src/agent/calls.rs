@@ -70,7 +70,7 @@ impl Agent {
         self.act(&call.action, &self.tool_cx(call, rules, spill)).await
     }
 
-    pub(super) fn tool_cx<'a>(&'a self, call: &ToolCall, rules: &Rules, spill: &'a Path) -> ToolCx<'a> {
+    pub(super) fn tool_cx<'a>(&'a self, call: &ToolCall, rules: &'a Rules, spill: &'a Path) -> ToolCx<'a> {
         ToolCx {
             cwd: &self.policy.cwd,
             policy: &self.policy,
@@ -81,6 +81,7 @@ impl Agent {
             shell_timeout_most: rules.shell_timeout_most,
             needs_read: self.harness.needs_read(call),
             guards: rules.guards,
+            shell: &rules.shell,
             asked: self.last_request(),
             spill,
             blobs: &self.blobs,

@@ -130,6 +130,7 @@ mod tests {
             timeout: None,
             background: false,
             yield_after: None,
+            within: Default::default(),
             cwd: None,
             about: None,
         })
@@ -203,7 +204,9 @@ mod tests {
 
     #[test]
     fn waiting_for_what_still_runs_is_no_repeat() {
-        let wait = |wait| call(Action::Job { op: JobOp::Output, id: "job1".into(), wait, input: None });
+        let wait = |wait| {
+            call(Action::Job { op: JobOp::Output, id: "job1".into(), wait, input: None, close_stdin: false })
+        };
         let quiet = |running| Outcome {
             data: serde_json::json!({ "running": running }),
             ..Outcome::ok("job1 (still running)")

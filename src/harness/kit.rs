@@ -322,6 +322,7 @@ impl Kit {
                 window: set(read.window),
                 once: read.once,
             },
+            shell: self.manifest.shell.rules(),
             reads: turn.reads,
             check_rounds: check.rounds,
             check_limit: check.limit.saturating_mul(1000),

@@ -33,7 +33,9 @@ pub use wish::{asks_for_change, asks_for_repair, only_asks};
 
 use async_trait::async_trait;
 
-use crate::model::{BlobId, Guards, Item, Limits, Model, Outcome, Part, Reply, Scene, ToolCall, WireKind};
+use crate::model::{
+    BlobId, Guards, Item, Limits, Model, Outcome, Part, Reply, Scene, ShellRules, ToolCall, WireKind,
+};
 use crate::wire::prompt::Prompt;
 
 /// Implemented by manifests (a [`Library`] loads them) and by outside programs.
@@ -156,6 +158,8 @@ pub struct Rules {
     pub shell_timeout_most: u64,
     /// What file tools hold a call to.
     pub guards: Guards,
+    /// How commands are run.
+    pub shell: ShellRules,
     /// Calls that only read, in a row, before the model is told to act.
     pub reads: Option<u32>,
     /// How often the output of the project's own check goes back to the model; 0: it is not run.

@@ -208,6 +208,7 @@ fn an_action_can_be_said_on_another_surface() {
         timeout: None,
         background: false,
         yield_after: None,
+        within: Default::default(),
         cwd: None,
         about: None,
     };
@@ -228,6 +229,7 @@ fn an_action_can_be_said_on_another_surface() {
                 timeout: Some(1500),
                 background: false,
                 yield_after: None,
+                within: Default::default(),
                 cwd: None,
                 about: None,
             },
@@ -240,6 +242,7 @@ fn an_action_can_be_said_on_another_surface() {
                 timeout: None,
                 background: true,
                 yield_after: None,
+                within: Default::default(),
                 cwd: None,
                 about: None,
             },
@@ -252,6 +255,7 @@ fn an_action_can_be_said_on_another_surface() {
                 timeout: None,
                 background: false,
                 yield_after: None,
+                within: Default::default(),
                 cwd: Some("/d".to_owned()),
                 about: None,
             },
@@ -313,11 +317,21 @@ fn an_action_can_be_said_on_another_surface() {
             Some(json!(["str_replace_editor", {"command": "undo_edit", "path": "a"}])),
         ),
         (
-            Action::Job { op: JobOp::Stop, id: "j".to_owned(), wait: None, input: None },
+            Action::Job { op: JobOp::Stop, id: "j".to_owned(), wait: None, input: None, close_stdin: false },
             "qwen-code",
             Some(json!(["task_stop", {"task_id": "j"}])),
         ),
-        (Action::Job { op: JobOp::Output, id: "j".to_owned(), wait: None, input: None }, "qwen-code", None),
+        (
+            Action::Job {
+                op: JobOp::Output,
+                id: "j".to_owned(),
+                wait: None,
+                input: None,
+                close_stdin: false,
+            },
+            "qwen-code",
+            None,
+        ),
         (
             Action::Todo {
                 items: vec![TodoItem { id: None, text: "t".to_owned(), status: TodoStatus::Completed }],
@@ -340,11 +354,27 @@ fn an_action_can_be_said_on_another_surface() {
             Some(json!(["read", {"path": "a"}])),
         ),
         (
-            Action::Job { op: JobOp::Output, id: "job12".to_owned(), wait: Some(500), input: None },
+            Action::Job {
+                op: JobOp::Output,
+                id: "job12".to_owned(),
+                wait: Some(500),
+                input: None,
+                close_stdin: false,
+            },
             "native",
             Some(json!(["write_stdin", {"session_id": 12, "yield_time_ms": 500}])),
         ),
-        (Action::Job { op: JobOp::Stop, id: "job12".to_owned(), wait: None, input: None }, "native", None),
+        (
+            Action::Job {
+                op: JobOp::Stop,
+                id: "job12".to_owned(),
+                wait: None,
+                input: None,
+                close_stdin: false,
+            },
+            "native",
+            None,
+        ),
         (
             Action::Patch { text: "p".to_owned(), cwd: None },
             "native",
@@ -371,7 +401,7 @@ proptest::proptest! {
         harness in proptest::sample::select(vec!["minimal", "pi", "qwen-code", "swe-agent", "native"]),
     ) {
         let action = match which {
-            0 => Action::Shell { command: text, timeout: None, background: false, yield_after: None, cwd: None, about: None },
+            0 => Action::Shell { command: text, timeout: None, background: false, yield_after: None, within: Default::default(), cwd: None, about: None },
             1 => Action::Read { path, line, count: line.and(count), image: false },
             2 => Action::Write { path, text, mode: WriteMode::Create },
             3 => Action::Edit { path, edits: vec![Edit { old: text.clone(), new: text, all: false }] },
@@ -383,7 +413,7 @@ proptest::proptest! {
             let back = match bind(kit, &name, &Value::Object(args).to_string()) {
                 Action::Write { path, text, .. } => Action::Write { path, text, mode: WriteMode::Create },
                 Action::Shell { command, timeout, background, cwd, about, .. } => {
-                    Action::Shell { command, timeout, background, yield_after: None, cwd, about }
+                    Action::Shell { command, timeout, background, yield_after: None, within: Default::default(), cwd, about }
                 }
                 other => other,
             };
@@ -401,12 +431,14 @@ fn the_native_tools_are_read() {
         yield_after: Some(wait),
         cwd: None,
         about: None,
+        within: Default::default(),
     };
     let job = |input: Option<&str>, wait| Action::Job {
         op: JobOp::Output,
         id: "job3".to_owned(),
         wait: Some(wait),
         input: input.map(str::to_owned),
+        close_stdin: false,
     };
     let table = [
         ("exec_command", r#"{"cmd": "ls"}"#, exec("ls", 10_000)),

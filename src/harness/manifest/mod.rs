@@ -6,6 +6,7 @@ mod answer;
 mod care;
 mod dialect;
 mod request;
+mod shell;
 mod turn;
 
 use serde::Deserialize;
@@ -16,6 +17,7 @@ pub use dialect::{Dialect, DialectKind, Offer, Salvage, Which};
 pub use request::{
     Absent, Messages, NoteRole, Notes, Opening, Reminder, Request, System, Thinking, Trim, User, When, Wire,
 };
+pub use shell::Shell;
 pub use turn::{BadCalls, Early, Empty, Ends, Forget, Need, Repeats, Submit, Timeouts, Turn, Vain, named};
 
 /// The one version of the format.
@@ -47,6 +49,7 @@ pub struct Manifest {
     #[serde(rename = "loop")]
     pub turn: Turn,
     pub timeouts: Timeouts,
+    pub shell: Shell,
     pub submit: Submit,
     pub output: Output,
     pub tools: Choice,
@@ -87,6 +90,7 @@ impl Default for Manifest {
             dialect: Dialect::default(),
             turn: Turn::default(),
             timeouts: Timeouts::default(),
+            shell: Shell::default(),
             submit: Submit::default(),
             output: Output::default(),
             tools: Choice::default(),
