@@ -9,7 +9,7 @@ use serde_json::json;
 use super::guard::{self, Advice};
 use super::{Agent, End, Event};
 use crate::harness::{Rules, Saying, Submitted};
-use crate::model::{Action, Body, NoteKind, Outcome, Part, Reply, ToolCall, ToolResult};
+use crate::model::{Action, Body, NoteKind, Outcome, Part, Reply, State, ToolCall, ToolResult};
 use crate::sandbox::{Mode, Tier};
 use crate::store::unanswered;
 use crate::tools::ToolCx;
@@ -110,12 +110,20 @@ impl Agent {
         };
         let advice = self.guard.note(call, &outcome);
         self.gate.note(&call.action, &outcome);
-        if self.harness.rules(&self.model).reads.is_some() {
+        let rules = self.harness.rules(&self.model);
+        let timeouts = self.guard.timeouts(call, &outcome);
+        let too_slow =
+            outcome.state == State::TimedOut && rules.timeouts.is_some_and(|most| timeouts >= most);
+        if rules.reads.is_some() {
             self.reads.note(&call.action, &outcome, &self.policy.cwd);
         }
         self.push(Body::Result(ToolResult { call: call.id.clone(), outcome, shown })).await;
         if let Submitted::Yes(message) = submitted {
             return Ok(Some(End::Completed { message: Some(message).filter(|text| !text.is_empty()) }));
+        }
+        if too_slow {
+            let message = format!("{timeouts} commands in a row ran into their time limit");
+            return Ok(Some(self.limit(message).await));
         }
         match advice {
             Advice::GoOn => Ok(None),

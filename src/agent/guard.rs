@@ -27,6 +27,8 @@ pub const REPEAT: &str = "repeat";
 #[derive(Default)]
 pub struct Guard {
     seen: HashMap<u64, Seen>,
+    /// Commands in a row that ran into their time limit.
+    timeouts: u32,
 }
 
 struct Seen {
@@ -55,6 +57,14 @@ impl Guard {
         let made = |seen: &&Seen| seen.made || !call.action.changes_files();
         let seen = self.seen.get(&signature(call)).filter(|seen| seen.times > 0).filter(made)?;
         Some(&seen.first)
+    }
+
+    /// How many commands in a row, this one the last, ran into their time limit.
+    pub fn timeouts(&mut self, call: &ToolCall, outcome: &Outcome) -> u32 {
+        if matches!(call.action, Action::Shell { .. }) {
+            self.timeouts = if outcome.state == State::TimedOut { self.timeouts + 1 } else { 0 };
+        }
+        self.timeouts
     }
 
     /// Counts a call that ended.

@@ -324,6 +324,7 @@ impl Kit {
             },
             shell: self.manifest.shell.rules(),
             reads: turn.reads,
+            timeouts: turn.timeouts.filter(|most| *most > 0),
             check_rounds: check.rounds,
             check_limit: check.limit.saturating_mul(1000),
             compact_at: set(context.tokens),

@@ -162,6 +162,8 @@ pub struct Rules {
     pub shell: ShellRules,
     /// Calls that only read, in a row, before the model is told to act.
     pub reads: Option<u32>,
+    /// Commands in a row that ran into their time limit before the turn is ended.
+    pub timeouts: Option<u32>,
     /// How often the output of the project's own check goes back to the model; 0: it is not run.
     pub check_rounds: u32,
     /// Time limit of the check, in milliseconds.

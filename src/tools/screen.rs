@@ -23,7 +23,8 @@ pub(super) struct Screen {
     looked: bool,
     /// What scrolled out since the last look and was not shown then.
     fresh: Capture,
-    spill: PathBuf,
+    /// None: what is cut is gone.
+    spill: Option<PathBuf>,
     scrolled: bool,
 }
 
@@ -88,14 +89,14 @@ impl Observer for Scrolled<'_> {
 
 impl Screen {
     /// `limits` bound what the next look shows; more of it goes to a file in `spill`.
-    pub(super) fn new(size: Size, limits: &Limits, spill: PathBuf) -> Self {
+    pub(super) fn new(size: Size, limits: &Limits, spill: Option<PathBuf>) -> Self {
         let (columns, rows) = (usize::from(size.columns.max(1)), usize::from(size.rows.max(1)));
         Self {
             terminal: Terminal::new(columns, rows).expect("neither is zero"),
             decoder: Decoder::default(),
             shown: VecDeque::new(),
             looked: false,
-            fresh: Capture::new(limits.clone(), Some(Spill::new(&spill))),
+            fresh: Capture::new(limits.clone(), spill.as_deref().map(Spill::new)),
             spill,
             scrolled: false,
         }
@@ -121,7 +122,7 @@ impl Screen {
             ScreenKind::Alternate => return Look { captured: shown(&screen, limits), new: false, screen },
             ScreenKind::Primary => self.new_from(&rows),
         };
-        let next = Capture::new(limits.clone(), Some(Spill::new(&self.spill)));
+        let next = Capture::new(limits.clone(), self.spill.as_deref().map(Spill::new));
         let mut fresh = std::mem::replace(&mut self.fresh, next).with(limits.clone());
         let captured = match from {
             Some(from) => {
@@ -165,4 +166,66 @@ fn shown(screen: &str, limits: &Limits) -> Captured {
     let mut capture = Capture::new(limits.clone(), None);
     capture.push(screen.as_bytes());
     capture.finish(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::model::Keep;
+
+    const SIZE: Size = Size { rows: 4, columns: 10 };
+
+    fn limits(bytes: usize) -> Limits {
+        Limits { bytes, lines: 2_000, keep: Keep::Both { head_percent: 50 } }
+    }
+
+    fn screen(bytes: usize) -> Screen {
+        Screen::new(SIZE, &limits(bytes), None)
+    }
+
+    #[test]
+    fn what_is_new_is_told_and_else_the_screen() {
+        // what comes, whether it is new, what is told
+        let table: [(&str, bool, &str); 12] = [
+            ("$ ", false, "$\n"),
+            ("", false, "$\n"),
+            ("ls\r\na\r\nb\r\n$ ", true, "$ ls\na\nb\n$\n"),
+            ("", false, "$ ls\na\nb\n$\n"),
+            ("x\r\n1\r\n2\r\n3\r\n4\r\n5\r\n$ ", true, "$ x\n1\n2\n3\n4\n5\n$\n"),
+            ("\x1b[?1049h\x1b[2J\x1b[2;3Hfull", false, "\n  full\n"),
+            ("\x1b[?1049l", false, "3\n4\n5\n$\n"),
+            ("y\r\nwide enough to wrap\r\n$ ", true, "$ y\nwide enough to wrap\n$\n"),
+            ("clear\r\n\x1b[H\x1b[2J$ ", true, "$ clear\n$\n"),
+            ("\x1b[H\x1b[Kother", false, "other\n"),
+            ("\r\n\u{e4}\u{4e2d}\r\n", true, "other\n\u{e4}\u{4e2d}\n"),
+            ("\x1b[31mred\x1b[0m", true, "\u{e4}\u{4e2d}\nred\n"),
+        ];
+        let mut screen = screen(10_000);
+        for (comes, new, told) in table {
+            screen.feed(comes.as_bytes());
+            let look = screen.look(&limits(10_000));
+            assert_eq!((look.new, look.captured.text.as_str()), (new, told), "{comes:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_output_in_any_pieces_is_bounded_text(
+            raw in prop::collection::vec(prop_oneof![
+                any::<u8>(), Just(b'\n'), Just(b'\x1b'), Just(b'['), Just(b'H'), Just(0xC3), Just(0xA9),
+            ], 0..3_000),
+            step in 1..50usize,
+        ) {
+            let (mut whole, mut pieces) = (screen(200), screen(200));
+            whole.feed(&raw);
+            raw.chunks(step).for_each(|piece| pieces.feed(piece));
+            let (whole, pieces) = (whole.look(&limits(200)), pieces.look(&limits(200)));
+            prop_assert!(whole.captured.text.len() <= 200);
+            prop_assert!(!whole.captured.text.contains(|c: char| c.is_control() && c != '\n' && c != '\t'));
+            prop_assert_eq!(whole.screen, pieces.screen);
+            prop_assert_eq!((whole.new, whole.captured.text), (pieces.new, pieces.captured.text));
+        }
+    }
 }

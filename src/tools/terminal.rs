@@ -125,7 +125,7 @@ impl Desk {
         let cmd = crate::sandbox::Cmd { program, args, cwd, env, io: Io::Terminal(SIZE) };
         let mut running = shell::spawn(cx, &cmd).await?;
         let input = running.input();
-        let screen = Arc::new(Mutex::new(Screen::new(SIZE, &cx.limits, cx.spill.to_owned())));
+        let screen = Arc::new(Mutex::new(Screen::new(SIZE, &cx.limits, Some(cx.spill.to_owned()))));
         let stop = CancellationToken::new();
         let (done, over) = watch::channel(false);
         let task = tokio::spawn(follow(running, Arc::clone(&screen), stop.clone(), done));

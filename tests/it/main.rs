@@ -21,6 +21,7 @@ mod docs;
 mod exec;
 mod exec_protocol;
 mod exec_schema;
+mod exec_shell;
 mod exec_stop;
 mod exec_stream;
 mod gate;

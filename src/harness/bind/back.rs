@@ -14,7 +14,11 @@ use crate::model::Action;
 use super::{field, plays};
 
 /// Fields whose loss leaves the meaning as it is.
-const SOFT: [&str; 9] = ["timeout", "yield_after", "wait", "about", "limit", "mode", "image", "id", "ignore"];
+#[rustfmt::skip]
+const SOFT: [&str; 14] = [
+    "timeout", "yield_after", "wait", "about", "limit", "mode", "image", "id", "ignore",
+    "tty", "stdin", "session", "fresh", "close_stdin",
+];
 
 /// Name and arguments, or None when this surface cannot say it. Where no tool writes a file, one that
 /// takes a file's new text does.

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::harness::testing::{loaded, model};
-use crate::model::{Class, Edit, JobOp, TodoItem, TodoStatus, WriteMode};
+use crate::model::{Class, Edit, JobOp, TodoItem, TodoStatus, Within, WriteMode};
 
 fn action(value: Value) -> Action {
     serde_json::from_value(value).unwrap()
@@ -450,7 +450,15 @@ fn the_native_tools_are_read() {
         (
             "exec_command",
             r#"{"cmd": "ls", "yield_time_ms": 99000, "tty": true, "new": 1}"#,
-            exec("ls", 30_000),
+            Action::Shell {
+                command: "ls".to_owned(),
+                timeout: None,
+                background: false,
+                yield_after: Some(30_000),
+                cwd: None,
+                about: None,
+                within: Within { tty: true, ..Within::default() },
+            },
         ),
         ("functions.exec_command", r#"{"command": "ls"}"#, exec("ls", 10_000)),
         ("write_stdin", r#"{"session_id": 3}"#, job(None, 10_000)),

@@ -33,6 +33,8 @@ pub struct Errors {
     pub bad_words: Option<String>,
     pub cut_off: Option<String>,
     pub refused: Option<String>,
+    /// Of `[shell] refuse` and `refuse_alone`.
+    pub blocked: Option<String>,
     pub interrupted: Option<String>,
     pub not_executed: Option<String>,
     /// What a tool without a template of its own answers.
@@ -50,6 +52,7 @@ impl Errors {
             ("bad_words", &self.bad_words),
             ("cut_off", &self.cut_off),
             ("refused", &self.refused),
+            ("blocked", &self.blocked),
             ("interrupted", &self.interrupted),
             ("not_executed", &self.not_executed),
             ("result", &self.result),
