@@ -1,9 +1,7 @@
 //! How a harness has commands run, through a whole turn of the program.
 
-use serde_json::json;
-
 use crate::kit::Tack;
-use crate::server::{Reply, Server, calls, says};
+use crate::server::*;
 
 fn does(command: &str) -> Reply {
     says(&format!("DISCUSSION\nNext.\n\n```\n{command}\n```"))
@@ -39,10 +37,10 @@ fn one_shell_lasts_and_what_would_wait_or_does_not_parse_is_answered() {
 
 #[test]
 fn commands_that_all_take_too_long_end_the_turn() {
-    let slow = |id: &str| calls(id, "bash", &json!({"command": format!("sleep 60 # {id}")}));
-    let server = Server::start(vec![slow("a"), slow("b"), says("never asked for")]);
+    let shell = |id: &str, command: &str| calls(id, "shell", &serde_json::json!({ "command": command }));
+    let server = Server::start(vec![shell("a", "sleep 60"), shell("b", "sleep 61"), says("never asked for")]);
     let tack = Tack::new(&server);
-    tack.harness("slow", "extends = \"pi\"\n[timeouts]\nshell = 1\n[loop]\ntimeouts = 2\n");
+    tack.harness("slow", "[timeouts]\nshell = 1\n[loop]\ntimeouts = 2\n");
     let ran = tack.run(["exec", "--json", "--yolo", "--harness", "slow", "go"]);
     assert_eq!(server.requests().len(), 2);
     assert!(ran.stdout.contains("2 commands in a row ran into their time limit"), "{}", ran.stdout);

@@ -105,6 +105,7 @@ fn works(server: &Server, tack: &Tack) {
     assert_eq!(files, ["completed", "failed", "completed"]);
 }
 
+#[test]
 fn a_command_on_a_terminal_is_typed_into() {
     let server = Server::start(vec![
         calls(
@@ -123,7 +124,6 @@ fn a_command_on_a_terminal_is_typed_into() {
     assert!(told[1].ends_with("Output:\nhi\n0:hi\n"), "{}", told[1]);
 }
 
-#[test]
 fn what_still_runs_at_the_end_is_ended() {
     let server = Server::start(vec![exec("a", "echo $$ > pid; exec sleep 1000"), says("It serves.")]);
     let tack = Tack::new(&server);
