@@ -37,7 +37,7 @@ fn one_shell_lasts_and_what_would_wait_or_does_not_parse_is_answered() {
 
 #[test]
 fn commands_that_all_take_too_long_end_the_turn() {
-    let shell = |id: &str, command: &str| calls(id, "shell", &serde_json::json!({ "command": command }));
+    let shell = |id: &str, command: &str| calls(id, "bash", &serde_json::json!({ "command": command }));
     let server = Server::start(vec![shell("a", "sleep 60"), shell("b", "sleep 61"), says("never asked for")]);
     let tack = Tack::new(&server);
     tack.harness("slow", "[timeouts]\nshell = 1\n[loop]\ntimeouts = 2\n");
