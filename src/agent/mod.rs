@@ -14,6 +14,7 @@ mod guard;
 mod harmless;
 mod instructions;
 mod named;
+mod programs;
 mod project;
 mod reads;
 mod request;
@@ -27,8 +28,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::config::CheckKeys;
-use crate::harness::{Blobs, Harness, View};
-use crate::model::{BlobId, Body, Item, ItemId, Mark, Model, Part, Scene, Seen, Usage};
+use crate::harness::{Blobs, Harness, Programs, View};
+use crate::model::{BlobId, Body, Item, ItemId, Mark, Model, Outcome, Part, Scene, Seen, Usage};
 use crate::sandbox::{Policy, Sandbox};
 use crate::store::{BlobStore, Loaded, Session};
 use crate::tools::{KeepBlob, Toolbox};
@@ -36,7 +37,7 @@ use crate::wire::Client;
 
 pub use answer::{Holds, Schema};
 pub use event::{End, Event, Outbox, events};
-pub use guard::REPEAT;
+pub use programs::Launcher;
 pub use stop::{Stopper, Why};
 
 use check::Gate;
@@ -48,6 +49,8 @@ pub struct Setup {
     pub model: Model,
     pub client: Arc<dyn Client>,
     pub harness: Arc<dyn Harness>,
+    /// Starts what an external harness runs.
+    pub programs: Arc<dyn Programs>,
     pub policy: Policy,
     pub sandbox: Arc<dyn Sandbox>,
     /// The environment of commands, already cleaned.
@@ -82,6 +85,7 @@ pub struct Agent {
     model: Model,
     client: Arc<dyn Client>,
     harness: Arc<dyn Harness>,
+    programs: Arc<dyn Programs>,
     policy: Policy,
     sandbox: Arc<dyn Sandbox>,
     env: Vec<(OsString, OsString)>,
@@ -138,12 +142,14 @@ impl Agent {
         for (session, cwd) in items.iter().filter_map(left_shell) {
             toolbox.restore_shell(session, cwd);
         }
+        toolbox.restore_tasks(items.iter().filter_map(outcome));
         let drop_images = items.iter().any(|item| is_blind(item, &setup.model));
         Self {
             cost: setup.model.prices.map(|_| 0.0),
             model: setup.model,
             client: setup.client,
-            harness: setup.harness,
+            harness: setup.harness.fresh().unwrap_or(setup.harness),
+            programs: setup.programs,
             policy: setup.policy,
             sandbox: setup.sandbox,
             env: setup.env,
@@ -244,6 +250,7 @@ impl Agent {
         self.newest = id;
         self.given.extend(given_ids(&item));
         self.items.push(item);
+        self.harness.heard(&self.view()).await;
         id
     }
 
@@ -260,12 +267,14 @@ impl Agent {
             wire: self.model.wire,
             blobs: &self.blobs,
             drop_images: self.drop_images,
+            programs: &*self.programs,
         }
     }
 
     /// Ends what still runs. To be called before the agent is let go.
     pub async fn close(&mut self) {
         self.toolbox.stop_all().await;
+        self.harness.close().await;
         self.out.flush().await;
     }
 }
@@ -283,6 +292,13 @@ fn left_shell(item: &Item) -> Option<(&str, &Path)> {
     let Body::Result(result) = &item.body else { return None };
     let data = &result.outcome.data;
     Some((data["session"].as_str()?, Path::new(data["cwd"].as_str()?)))
+}
+
+fn outcome(item: &Item) -> Option<&Outcome> {
+    match &item.body {
+        Body::Result(result) => Some(&result.outcome),
+        _ => None,
+    }
 }
 
 /// Whether an earlier run of this session learnt that this model takes no images.

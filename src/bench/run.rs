@@ -13,10 +13,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::watch::Watched;
 use super::{
-    CheckResult, Entry, Key, Own, Player, Room, Ruling, Subject, Task, Verdict, Void, folder, run_check,
-    served, signs,
+    CheckResult, Entry, Key, Left, Own, Player, Room, Ruling, Subject, Task, Verdict, Void, folder,
+    run_check, served, signs,
 };
-use crate::agent::{Agent, Bounds, End, Event, Setup, Stopper, Why, events};
+use crate::agent::{Agent, Bounds, End, Event, Launcher, Setup, Stopper, Why, events};
 use crate::config::CheckKeys;
 use crate::model::{Body, Item, Said, Usage, WireKind};
 use crate::sandbox::{EnvWish, Op, Sandbox, Scratch, Verdict as Allowed, Wish};
@@ -119,7 +119,8 @@ impl Runner {
             Some(_) => entry(job, played, seconds),
             None => {
                 let judged = self.judge(job, &played.answer, scratch.path()).await;
-                judged_entry(job, played, seconds, judged)
+                let left = left(job.task, &dir, &scratch.path().join("before"));
+                judged_entry(job, played, seconds, (judged, left))
             }
         };
         made.served = before;
@@ -187,8 +188,19 @@ impl Runner {
         let watched = Arc::new(Watched::new(own.client.clone(), seed));
         let stopper = Stopper::default();
         let log = session.log().map(Path::to_path_buf);
+        let env = EnvWish { vars: self.vars.clone(), ..EnvWish::default() }.build(&policy);
+        let programs = Launcher {
+            sandbox: self.sandbox.clone(),
+            policy: policy.clone(),
+            env: env.clone(),
+            session: id.to_string(),
+            data: Some(scratch.join("data")),
+            own: None,
+            stopper: stopper.clone(),
+        };
         let setup = Setup {
-            env: EnvWish { vars: self.vars.clone(), ..EnvWish::default() }.build(&policy),
+            env,
+            programs: Arc::new(programs),
             sandbox: self.sandbox.clone(),
             model: subject.model.clone(),
             client: watched.clone(),
@@ -359,7 +371,17 @@ impl Played {
     }
 }
 
-fn judged_entry(job: &Job<'_>, mut played: Played, seconds: f64, judged: CheckResult) -> Entry {
+/// What cannot be compared was changed, whatever it was.
+fn left(task: &Task, dir: &Path, before: &Path) -> Left {
+    task.lay_out(before).and_then(|()| super::left::left(before, dir)).unwrap_or(Left::Changed)
+}
+
+fn judged_entry(
+    job: &Job<'_>,
+    mut played: Played,
+    seconds: f64,
+    (judged, left): (CheckResult, Left),
+) -> Entry {
     let verdict = match (judged.ruling, played.limit) {
         (Ruling::Passed, _) => Verdict::Solved,
         (Ruling::Failed, true) => Verdict::Limit,
@@ -369,7 +391,7 @@ fn judged_entry(job: &Job<'_>, mut played: Played, seconds: f64, judged: CheckRe
             return entry(job, played, seconds);
         }
     };
-    let signs = signs::signs(&played.items, verdict);
+    let signs = signs::signs(&played.items, verdict, left);
     let why = match played.ended.take() {
         Some(ended) if verdict != Verdict::Solved => format!("{ended}; {}", judged.why),
         Some(_) | None => judged.why,

@@ -9,16 +9,21 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::model::{Calls, Class, Guards, Limits, Model, Outcome, Part, Reply, ToolCall, WireKind};
+use crate::model::{Calls, Class, Guards, Limits, Model, Note, Outcome, Part, Reply, ToolCall, WireKind};
 use crate::wire::prompt::{Free, Grammar, Prompt};
 
+use super::external::Program;
 use super::files::{COMMON, Files};
 use super::layers::{Case, Chain};
 use super::load::LoadError;
 use super::manifest::{Manifest, Offer, Repeats};
+use super::programs::{self, Programs};
 use super::template::{BARE, FACTS, Texts, Values};
 use super::tool::{Tool, Tools};
-use super::{Harness, Masked, Rules, Saying, Submitted, Verdict, View, dialect, facts, remind, render, tell};
+use super::{
+    Compaction, Harness, Masked, Rules, Saying, Submitted, Verdict, View, dialect, facts, remind, render,
+    tell,
+};
 
 /// A harness made from files.
 pub struct Loaded {
@@ -38,6 +43,10 @@ pub(super) struct Kit {
     pub tools: Tools,
     pub surface: u64,
     texts: Texts,
+    /// Templates for fields of actions.
+    pub fields: Texts,
+    /// Folder of the program of each tool that runs one.
+    pub programs: Programs,
     /// The harness's own text files as they are, for `file()`.
     files: Arc<BTreeMap<String, String>>,
     /// What of a template's facts never changes: made once, as every result and request asks for it.
@@ -58,6 +67,10 @@ impl Loaded {
             self.kits[place(case)].get_or_init(|| Some(Box::new(kit)));
         }
         Ok(self)
+    }
+
+    pub(super) fn program(&self) -> Option<Program> {
+        self.chain.program().cloned()
     }
 
     /// Makes every kit there can be.
@@ -120,6 +133,7 @@ impl Kit {
     fn new(files: &Files, chain: &Chain, case: Case) -> Result<Self, LoadError> {
         let (manifest, tools) = chain.merge(case)?;
         let surface = surface(&manifest, &tools);
+        let programs = programs::of(files, chain, &tools)?;
         let (own, paths) = own_texts(files, chain)?;
         let bare = Values::of_tools(&manifest.id, &tools).with("offer", manifest.dialect.offer);
         let mut kit = Self {
@@ -128,6 +142,8 @@ impl Kit {
             tools,
             surface,
             texts: Texts::new(),
+            fields: Texts::for_fields(),
+            programs,
             files: Arc::new(own),
             bare,
         };
@@ -137,6 +153,7 @@ impl Kit {
         }
         kit.add_common(files)?;
         kit.add_inline()?;
+        kit.add_fills()?;
         kit.add_files(&paths)?;
         Ok(kit)
     }
@@ -147,7 +164,7 @@ impl Kit {
                 let known: &[&[&str]] = match name.as_str() {
                     "facts.md" => &[FACTS, &facts::NAMES],
                     "masked.md" => &[BARE, &render::MASKED],
-                    _ => &[BARE, &SAYING],
+                    _ => &[BARE, SAYING],
                 };
                 self.texts.add(&format!("{COMMON}/{name}"), &found.text, known, &found.path)?;
             }
@@ -161,14 +178,17 @@ impl Kit {
         let (manifest, texts) = (&self.manifest, &mut self.texts);
         for (name, tool) in self.tools.iter() {
             if let Some(text) = &tool.result {
-                texts.add(&result_name(name), text, &[FACTS, &SAYING], &path("tools.toml"))?;
+                texts.add(&result_name(name), text, &[FACTS, SAYING], &path("tools.toml"))?;
             }
         }
         let path = path("harness.toml");
         for (name, text) in manifest.errors.iter() {
             if let Some(text) = text {
-                texts.add(&error_name(name), text, &[BARE, &SAYING], &path)?;
+                texts.add(&error_name(name), text, &[BARE, SAYING], &path)?;
             }
+        }
+        for (name, hint) in manifest.absent.iter() {
+            texts.add(&absent_name(name), hint, &[BARE], &path)?;
         }
         for (at, opening) in manifest.opening.iter().enumerate() {
             match (&opening.text, &opening.file) {
@@ -180,10 +200,36 @@ impl Kit {
                 }
             }
         }
-        match &manifest.notes.wrap {
-            Some(text) => texts.add(WRAP, text, &[FACTS, &["text"]], &path),
-            None => Ok(()),
+        if let Some(text) = &manifest.notes.wrap {
+            texts.add(WRAP, text, &[FACTS, &["text", "kind"]], &path)?;
         }
+        for (at, reminder) in manifest.reminder.iter().enumerate() {
+            if let Some(text) = &reminder.wrap {
+                texts.add(&wrap_name(at), text, &[FACTS, &["text"]], &path)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Templates over the parameters of a call.
+    fn add_fills(&mut self) -> Result<(), LoadError> {
+        let path = format!("{}/tools.toml", self.id);
+        for (name, tool) in self.tools.iter() {
+            let known: Vec<&str> = tool.params.names().chain(["args"]).collect();
+            let own =
+                tool.when.iter().flat_map(|(word, v)| v.fill.iter().map(move |fill| (Some(word), fill)));
+            for (word, (field, text)) in tool.fill.iter().map(|fill| (None, fill)).chain(own) {
+                if field == "command" && super::bind::has_loose_hole(text) {
+                    let what = format!(
+                        "`{name}` fills `command` within quotes, a here-document or a comment; leave those out, as \
+                         what is filled in is quoted anyway"
+                    );
+                    return Err(LoadError::broken(path, None, what));
+                }
+                self.fields.add(&fill_name(name, word, field), text, &[&known], &path)?;
+            }
+        }
+        Ok(())
     }
 
     /// Templates that the manifest names by file.
@@ -192,10 +238,11 @@ impl Kit {
         let plain = m.system.blocks.iter().chain(&m.system.append);
         let plain = plain.chain(m.opening.iter().filter_map(|o| o.file.as_ref()));
         let plain = plain.chain(m.reminder.iter().map(|r| &r.file));
+        let plain = plain.chain(m.user.more.iter().map(|more| &more.file));
         let said = m.user.first.iter().chain(&m.user.each);
         let replies = m.turn.retry.iter().chain(&m.submit.confirm);
-        let loops = m.compact.prompt.iter().chain(&m.compact.back);
-        let known = [&[FACTS][..], &[FACTS, &["text"]], &[FACTS, &SAYING], &[BARE, &SAYING]];
+        let loops = m.compact.files();
+        let known = [&[FACTS][..], &[FACTS, &["text"]], &[FACTS, SAYING], &[BARE, SAYING]];
         let named = plain
             .map(|file| (file, known[0]))
             .chain(said.map(|file| (file, known[1])))
@@ -260,7 +307,14 @@ impl Kit {
     /// Tools that the manifest names. A class may drop one of them, and its reminder with it.
     fn check_names(&self) -> Result<(), LoadError> {
         let bare = self.manifest.dialect.bare.iter();
-        let since = self.manifest.reminder.iter().filter_map(|r| r.when.results_since.as_ref());
+        let since = self.manifest.reminder.iter().flat_map(|r| &r.when.results_since);
+        let defers = self.tools.iter().find(|(_, tool)| tool.defer && tool.on_wire());
+        if let Some((name, _)) =
+            defers.filter(|_| !self.tools.iter().any(|(_, t)| t.kinds().any(|k| k == "tools")))
+        {
+            let what = format!("`{name}` has `defer`, and no tool does `tools`, which would find it");
+            return Err(LoadError::broken(format!("{}/tools.toml", self.id), None, what));
+        }
         match bare.chain(since).find(|name| self.tools.find(name).is_none()) {
             Some(name) => {
                 let what = format!("names the tool `{name}`, which the harness does not have");
@@ -304,6 +358,14 @@ impl Kit {
         })
     }
 
+    /// What to use instead of a tool that is not offered.
+    pub fn absent_hint(&self, name: &str) -> String {
+        self.texts.render(&absent_name(name), &self.bare).unwrap_or_else(|e| {
+            tracing::warn!("{}: {e:#}", self.id);
+            String::new()
+        })
+    }
+
     pub fn tool(&self, name: &str) -> Option<(&str, &Tool)> {
         self.tools.iter().find(|(known, _)| *known == name)
     }
@@ -311,7 +373,8 @@ impl Kit {
     fn rules(&self) -> Rules {
         let (turn, timeouts) = (&self.manifest.turn, &self.manifest.timeouts);
         let (edit, read) = (&self.manifest.edit, &self.manifest.read);
-        let (check, context) = (&self.manifest.check, &self.manifest.context);
+        let (check, context, compact) =
+            (&self.manifest.check, &self.manifest.context, &self.manifest.compact);
         let set = |limit: u64| (limit > 0).then_some(limit);
         Rules {
             guards: Guards {
@@ -321,6 +384,7 @@ impl Kit {
                 whole: set(edit.whole),
                 window: set(read.window),
                 once: read.once,
+                most: set(read.most),
             },
             shell: self.manifest.shell.rules(),
             reads: turn.reads,
@@ -328,6 +392,14 @@ impl Kit {
             check_rounds: check.rounds,
             check_limit: check.limit.saturating_mul(1000),
             compact_at: set(context.tokens),
+            compaction: Compaction {
+                strategy: compact.strategy,
+                show: compact.show,
+                at: compact.at.map(|at| at.clamp(1, 100)),
+                reserve: set(compact.reserve),
+                most: set(compact.most),
+                keep: compact.keep,
+            },
             named: set(context.named),
             facts: context.facts > 0 || check.rounds > 0,
             retries: turn.retries,
@@ -341,9 +413,15 @@ impl Kit {
 
     pub fn say(&self, saying: &Saying<'_>) -> String {
         let values = saying.values(self.bare_values());
+        let compact = &self.manifest.compact;
         let own = match saying {
-            Saying::Compact => self.manifest.compact.prompt.as_ref(),
-            Saying::SummaryBack { .. } => self.manifest.compact.back.as_ref(),
+            Saying::Summariser => compact.system.as_ref(),
+            Saying::Compact => compact.prompt.as_ref(),
+            Saying::Transcript { .. } => compact.transcript.as_ref(),
+            Saying::Questions { .. } => compact.questions.as_ref(),
+            Saying::Answers { .. } => compact.answers.as_ref(),
+            Saying::Handoff { .. } => compact.handoff.as_ref(),
+            Saying::SummaryBack { .. } => compact.back.as_ref(),
             Saying::CutOff
             | Saying::ActNow { .. }
             | Saying::Interrupted
@@ -356,6 +434,7 @@ impl Kit {
             | Saying::RepeatStop { .. }
             | Saying::StepsLeft { .. }
             | Saying::ImageLeftOut
+            | Saying::NoSummary
             | Saying::Unattended
             | Saying::Form { .. }
             | Saying::Unfit { .. }
@@ -417,7 +496,7 @@ impl Harness for Loaded {
         tell::submitted(self.kit(view.model), call, outcome, view)
     }
 
-    async fn notes(&self, view: &View<'_>) -> anyhow::Result<Vec<String>> {
+    async fn notes(&self, view: &View<'_>) -> anyhow::Result<Vec<Note>> {
         remind::due(self.kit(view.model), view)
     }
 
@@ -427,13 +506,21 @@ impl Harness for Loaded {
 }
 
 /// What texts about a call, a result or the loop may use besides the facts.
-const SAYING: [&str; 31] = [
+#[rustfmt::skip]
+const SAYING: &[&str] = &[
     "text", "out", "action", "args", "name", "names", "closest", "param", "wanted", "got", "missing",
     "problem", "example", "usage", "found", "why", "times", "left", "summary", "request", "diff", "shown",
-    "count", "command", "exit", "tail", "focus", "schema", "first", "files", "before",
+    "count", "command", "exit", "tail", "focus", "schema", "first", "files", "before", "call", "output_file",
+    "problems", "extra",
+    "hint", "got_type", "messages", "prompt", "questions", "answers",
 ];
 
 pub(super) const WRAP: &str = "notes.wrap";
+
+/// The wrap of the reminder in this place.
+pub(super) fn wrap_name(at: usize) -> String {
+    format!("reminder.{at}.wrap")
+}
 
 pub(super) fn result_name(tool: &str) -> String {
     format!("tools.{tool}.result")
@@ -441,6 +528,15 @@ pub(super) fn result_name(tool: &str) -> String {
 
 pub(super) fn error_name(error: &str) -> String {
     format!("errors.{error}")
+}
+
+/// A field's template of a tool, or of one of its variants.
+pub(super) fn fill_name(tool: &str, variant: Option<&str>, field: &str) -> String {
+    format!("fill.{tool}.{}.{field}", variant.unwrap_or_default())
+}
+
+fn absent_name(tool: &str) -> String {
+    format!("absent.{tool}")
 }
 
 pub(super) fn opening_name(at: usize) -> String {

@@ -6,12 +6,15 @@
 
 mod bind;
 mod dialect;
+mod external;
 mod facts;
 mod files;
 mod kit;
 mod layers;
 mod load;
 mod manifest;
+mod param;
+mod programs;
 mod remind;
 mod render;
 mod sample;
@@ -24,17 +27,22 @@ mod wish;
 #[cfg(test)]
 mod testing;
 
+pub(crate) use dialect::after_thinking as past_thinking;
 pub(crate) use dialect::file::paths as named;
 pub use dialect::form as read_loose;
+pub use external::{NoPrograms, Program, Programs, Started, Tree};
 pub use load::{LOCAL, Library, Listing, LoadError};
-pub use sample::{Sample, model as sample_model, scene as sample_scene, tokens};
-pub use saying::Saying;
+pub use manifest::{Kept, Show, Strategy};
+pub use sample::{Sample, model as sample_model, prompt as sample_prompt, scene as sample_scene, tokens};
+pub use saying::{Saying, Told};
 pub use wish::{asks_for_change, asks_for_repair, only_asks};
+
+use std::sync::Arc;
 
 use async_trait::async_trait;
 
 use crate::model::{
-    BlobId, Guards, Item, Limits, Model, Outcome, Part, Reply, Scene, ShellRules, ToolCall, WireKind,
+    BlobId, Guards, Item, Limits, Model, Note, Outcome, Part, Reply, Scene, ShellRules, ToolCall, WireKind,
 };
 use crate::wire::prompt::Prompt;
 
@@ -89,10 +97,27 @@ pub trait Harness: Send + Sync {
     ) -> anyhow::Result<Submitted>;
 
     /// Reminders that are due now. They are stored, so each is decided once.
-    async fn notes(&self, view: &View<'_>) -> anyhow::Result<Vec<String>>;
+    async fn notes(&self, view: &View<'_>) -> anyhow::Result<Vec<Note>>;
 
     /// The words for what the loop has to tell the model.
     fn say(&self, saying: &Saying<'_>) -> String;
+
+    /// One for a session of its own. None: this one keeps nothing of a session and serves all.
+    fn fresh(&self) -> Option<Arc<dyn Harness>> {
+        None
+    }
+
+    /// An item was added to the session. For who keeps a record of his own.
+    async fn heard(&self, _view: &View<'_>) {}
+
+    /// What went wrong since this was last asked and has not been an error of another method. Asked at
+    /// the end of a turn.
+    fn trouble(&self) -> Option<String> {
+        None
+    }
+
+    /// The session is over.
+    async fn close(&self) {}
 }
 
 /// All that a harness may look at.
@@ -107,12 +132,14 @@ pub struct View<'a> {
     pub blobs: &'a dyn Blobs,
     /// Leave images out: the model was found to take none.
     pub drop_images: bool,
+    /// Starts what an external harness runs.
+    pub programs: &'a dyn Programs,
 }
 
 /// Reads what images refer to.
 pub trait Blobs: Send + Sync {
     /// The bytes in base64, or None when the blob is gone.
-    fn base64(&self, id: &BlobId) -> Option<std::sync::Arc<str>>;
+    fn base64(&self, id: &BlobId) -> Option<Arc<str>>;
 }
 
 /// Results that a prompt holds a line of, in place of the whole.
@@ -170,8 +197,23 @@ pub struct Rules {
     pub check_limit: u64,
     /// Tokens at which the session is summed up, also where the window is larger.
     pub compact_at: Option<u64>,
+    pub compaction: Compaction,
     /// Most lines of a file that is shown ahead of a prompt that names it.
     pub named: Option<u64>,
     /// The scene has to hold facts about the project.
     pub facts: bool,
+}
+
+/// How a history that grew too long is made short.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Compaction {
+    pub strategy: Strategy,
+    pub show: Show,
+    /// Percent of the window at which it is done; None where only `reserve` tells.
+    pub at: Option<u8>,
+    /// Tokens of the window that have to be free, where it has twice as many.
+    pub reserve: Option<u64>,
+    /// Most tokens of a summary.
+    pub most: Option<u64>,
+    pub keep: Kept,
 }

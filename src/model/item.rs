@@ -62,6 +62,9 @@ pub struct Note {
     /// The harness whose manifest asked for this note; another harness leaves it out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub harness: Option<String>,
+    /// Which of that manifest's reminders it is: the file it was made from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -191,9 +194,13 @@ pub enum Stop {
 pub struct Summary {
     pub text: String,
     /// What the person asked for last, word for word: a summary must not be all that is left of it.
+    /// Empty where it stays a message.
     #[serde(default)]
     pub request: String,
     pub upto: ItemId,
+    /// What the person said until then that stays as it is.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kept: Vec<ItemId>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

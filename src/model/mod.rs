@@ -17,7 +17,8 @@ mod title;
 mod usage;
 
 pub use action::{
-    Action, CellKind, CellOp, Edit, FetchForm, JobOp, Stdin, TaskOp, TodoItem, TodoStatus, Within, WriteMode,
+    Action, CellKind, CellOp, Edit, FetchForm, JobOp, Stdin, TaskMore, TaskOp, TaskStatus, TodoItem, TodoStatus,
+    Within, WriteMode,
 };
 pub use care::{Broken, Guards, ShellRules, Watch};
 pub use class::{Class, Clue, Clues, billions};
@@ -27,7 +28,7 @@ pub use item::{
     Body, Image, Item, Mark, Note, NoteKind, Origin, Part, Reply, Said, Stop, Summary, ToolCall, ToolResult,
     asked,
 };
-pub use outcome::{Cut, Keep, Limits, MOST_BYTES, MOST_LINES, Outcome, Seen, State};
+pub use outcome::{Cut, Keep, Limits, MOST_BYTES, MOST_LINES, Outcome, REPEAT, Seen, State};
 pub use profile::{Calls, Model, Prices, Probed, Thinking, WireKind};
 pub use scene::{Entry, Git, Instructions, Project, Scene};
 pub use shown::steers;

@@ -77,7 +77,15 @@ pub enum Keep {
     Both {
         head_percent: u8,
     },
+    /// All of what fits; of what does not, no more than this many bytes of the head.
+    Preview {
+        bytes: usize,
+    },
 }
+
+/// Marks, in an outcome's data, a call that was not run because it repeats one: its result would
+/// have been the same.
+pub const REPEAT: &str = "repeat";
 
 /// The most any model is shown of one result, whatever a manifest says.
 pub const MOST_BYTES: usize = 50 * 1024;

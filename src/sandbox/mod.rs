@@ -113,12 +113,21 @@ pub enum Io {
     /// stdin empty; stdout and stderr merged into one pipe, in the order they were written.
     Captured,
     /// The same, but stdin is a pipe, see [`Running::input`].
-    Piped,
+    Fed,
     /// All three are a terminal of the command's own. Output is what a terminal gets, escape
     /// sequences and all.
     Terminal(Size),
     /// The caller's own descriptors, for `tack sandbox run`.
     Inherited,
+    /// Three pipes, which [`Running::pipes`] hands out: for a program that is talked to.
+    Piped,
+}
+
+/// The ends of a program's pipes that are ours. Closing `stdin` is the program's end of input.
+pub struct Pipes {
+    pub stdin: tokio::process::ChildStdin,
+    pub stdout: tokio::process::ChildStdout,
+    pub stderr: tokio::process::ChildStderr,
 }
 
 /// Of a terminal, in characters.
@@ -142,6 +151,8 @@ pub trait Running: Send {
     fn pid(&self) -> u32;
     /// What the command reads, once; None where there is nothing to write to.
     fn input(&mut self) -> Option<Arc<dyn Input>>;
+    /// The pipes of a command started with [`Io::Piped`]; None at the second call, and otherwise.
+    fn pipes(&mut self) -> Option<Pipes>;
     /// Reads more of the captured output; 0 at its end. Cancel-safe.
     async fn read(&mut self, buf: &mut [u8]) -> std::io::Result<usize>;
     /// More output, or the exit of the command itself, whichever comes first. Once it has exited: its

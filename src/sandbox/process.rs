@@ -23,7 +23,7 @@ use tokio::net::unix::pipe;
 use tokio::process::{Child, Command};
 use tokio::sync::{mpsc, oneshot};
 
-use super::{Cmd, Ended, Exit, Happened, Input, Io, Running, Size, census, terminal};
+use super::{Cmd, Ended, Exit, Happened, Input, Io, Pipes, Running, Size, census, terminal};
 
 /// How long to go on killing what keeps forking before the tree is given up.
 const KILL_LIMIT: Duration = Duration::from_secs(2);
@@ -158,6 +158,11 @@ impl Running for Tree {
 
     fn input(&mut self) -> Option<Arc<dyn Input>> {
         Some(Arc::new(self.input.take()?))
+    }
+
+    fn pipes(&mut self) -> Option<Pipes> {
+        let child = &mut self.child;
+        Some(Pipes { stdin: child.stdin.take()?, stdout: child.stdout.take()?, stderr: child.stderr.take()? })
     }
 
     async fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
@@ -323,6 +328,10 @@ fn connect(command: &mut Command, io: Io, session: Session) -> io::Result<Ours> 
             Ok(Ours { output: Some(capture(command)?), ..Ours::default() })
         }
         (Io::Piped, _) => {
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            Ok(Ours::default())
+        }
+        (Io::Fed, _) => {
             let (read, write) = rustix::pipe::pipe()?;
             for end in [&read, &write] {
                 rustix::io::fcntl_setfd(end, rustix::io::FdFlags::CLOEXEC)?;

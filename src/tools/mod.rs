@@ -18,6 +18,7 @@ mod keys;
 mod lasting;
 mod list;
 mod nearest;
+mod notebook;
 mod output;
 mod patch;
 mod patch_text;
@@ -27,6 +28,7 @@ mod read;
 mod rewrite;
 mod rows;
 mod screen;
+mod script;
 mod seen;
 mod shell;
 mod spill;
@@ -97,7 +99,7 @@ pub struct Toolbox {
     printed: Mutex<printed::Printed>,
     refusals: Mutex<guard::Refusals>,
     undo: Mutex<undo::History>,
-    todos: Mutex<Vec<TodoItem>>,
+    tasks: Mutex<todo::Tasks>,
     jobs: jobs::Jobs,
     terminal: terminal::Terminal,
     sessions: lasting::Sessions,
@@ -155,12 +157,20 @@ impl Toolbox {
             Action::List { path, ignore } => list::run(cx, path, ignore),
             Action::Todo { items } => todo::run(self, items),
             Action::Keys { text, wait } => self.terminal.act(text, *wait, cx).await,
+            Action::Tasks { op, id, text, status, more } => {
+                let given = todo::Given { text: text.as_deref(), status: *status, more };
+                todo::act(self, *op, id.as_deref(), given)
+            }
+            Action::Notebook { path, op, cell, kind, text } => {
+                let ask = notebook::Ask { op: *op, cell: cell.as_deref(), kind: *kind, text };
+                notebook::run(self, cx, path, &ask)
+            }
+            Action::Tools { found, .. } => searched(found),
+            Action::Script { tool, run, dir, input, timeout, only_reads: _ } => {
+                script::run(script::Ask { tool, run, dir, input, timeout: *timeout }, cx).await
+            }
             // BUILT NEXT
-            Action::Tasks { .. }
-            | Action::Notebook { .. }
-            | Action::Fetch { .. }
-            | Action::Script { .. }
-            | Action::Tools { .. } => failed("unavailable", "tack cannot do this yet; nothing was done"),
+            Action::Fetch { .. } => failed("unavailable", "tack cannot do this yet; nothing was done"),
             Action::Submit { text: _ } => submit::run(cx).await,
             Action::Unknown { name: _, why } => failed("unknown", why.clone()),
         };
@@ -180,6 +190,13 @@ impl Toolbox {
         }
     }
 
+    /// Takes up the task list as a resumed session's last call left it.
+    pub fn restore_tasks<'a>(&self, outcomes: impl DoubleEndedIterator<Item = &'a Outcome>) {
+        if let Some(tasks) = outcomes.rev().find_map(todo::Tasks::of) {
+            *lock(&self.tasks) = tasks;
+        }
+    }
+
     /// What was read is no longer before the model: from now on it is sent again when asked for.
     pub fn forget_shown(&self) {
         lock(&self.seen).forget_sent();
@@ -187,7 +204,7 @@ impl Toolbox {
 
     /// The task list as it was last set.
     pub fn todos(&self) -> Vec<TodoItem> {
-        lock(&self.todos).clone()
+        lock(&self.tasks).items.clone()
     }
 
     /// Jobs that ended by themselves and were not told of yet; each is given once.
@@ -209,6 +226,13 @@ impl Toolbox {
     pub async fn stop_all(&self) {
         tokio::join!(self.jobs.stop_all(), self.terminal.stop());
     }
+}
+
+/// What a search for tools found; the harness did the searching, as only it knows them.
+fn searched(found: &[String]) -> Outcome {
+    let text =
+        if found.is_empty() { "no tool fits".to_owned() } else { format!("found: {}", found.join(", ")) };
+    Outcome { data: serde_json::json!({ "found": found }), ..Outcome::ok(text) }
 }
 
 /// A failure with the word templates branch on.

@@ -147,7 +147,7 @@ impl Ran {
     }
 }
 
-fn left_behind(survivors: usize) -> String {
+pub(super) fn left_behind(survivors: usize) -> String {
     let were = if survivors == 1 { "was" } else { "were" };
     let processes = words::count(survivors, "process");
     format!("[{processes} left running {were} ended with the command; only a background job may go on]")
@@ -184,7 +184,7 @@ pub(super) async fn start(ask: &Ask<'_>, writer: Writer, cx: &ToolCx<'_>) -> Res
     blocked(ask.command, cx)?;
     let io = match (ask.within.tty, ask.within.stdin, writer) {
         (true, _, _) => Io::Terminal(terminal::SIZE),
-        (false, Stdin::Pipe, Writer::Job) => Io::Piped,
+        (false, Stdin::Pipe, Writer::Job) => Io::Fed,
         (false, Stdin::Empty, _) | (false, Stdin::Pipe, Writer::Nobody) => Io::Captured,
     };
     if cx.shell.syntax {

@@ -5,12 +5,14 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tack::harness::{Blobs, Harness, Library, Submitted, Verdict, View, sample_model, sample_scene};
+use tack::harness::{
+    Blobs, Harness, Library, NoPrograms, Submitted, Verdict, View, sample_model, sample_scene,
+};
 use tack::model::{
     Action, BlobId, Body, CallId, Image, Item, ItemId, JobOp, Model, Note, NoteKind, Origin, Outcome, Part,
     Reply, Said, Scene, Stop, ToolCall, ToolResult, Usage, WireKind,
 };
-use tack::wire::prompt::{Message, Piece, Prompt};
+use tack::wire::prompt::{Message, Piece, Prompt, Role};
 
 pub const ALL: [&str; 7] = ["local", "minimal", "pi", "swe-agent", "mini-swe-agent", "qwen-code", "native"];
 
@@ -43,7 +45,8 @@ impl Session {
 
     pub fn view(&self) -> View<'_> {
         let (items, scene, model) = (&self.items, &self.scene, &self.model);
-        View { items, scene, model, wire: self.model.wire, blobs: &Pixel, drop_images: false }
+        let (blobs, programs) = (&Pixel, &NoPrograms);
+        View { items, scene, model, wire: self.model.wire, blobs, drop_images: false, programs }
     }
 
     fn push(&mut self, body: Body) {
@@ -61,13 +64,12 @@ impl Session {
     }
 
     pub fn note(&mut self, kind: NoteKind, text: &str) {
-        self.push(Body::Note(Note { kind, text: text.to_owned(), harness: None }));
+        self.push(Body::Note(Note { kind, text: text.to_owned(), harness: None, file: None }));
     }
 
     pub async fn notes(&mut self, harness: &dyn Harness) {
-        for text in harness.notes(&self.view()).await.unwrap() {
-            let harness = Some(harness.id().to_owned());
-            self.push(Body::Note(Note { kind: NoteKind::Reminder, text, harness }));
+        for note in harness.notes(&self.view()).await.unwrap() {
+            self.push(Body::Note(note));
         }
     }
 
@@ -95,7 +97,12 @@ impl Session {
             .collect();
         self.push(Body::Assistant(reply));
         if let Verdict::Retry(text) = &verdict {
-            self.push(Body::Note(Note { kind: NoteKind::Correction, text: text.clone(), harness: None }));
+            self.push(Body::Note(Note {
+                kind: NoteKind::Correction,
+                text: text.clone(),
+                harness: None,
+                file: None,
+            }));
         }
         for call in calls {
             let outcome = outcome(&call.action);
@@ -115,6 +122,22 @@ impl Session {
     pub async fn prompt(&self, harness: &dyn Harness) -> Prompt {
         harness.prompt(&self.view()).await.unwrap()
     }
+}
+
+/// What `harness` would have said for these calls of `minimal`; None where it has no words for them. Found by
+/// having it speak of a session that was held under `minimal`.
+pub async fn in_words_of(harness: &dyn Harness, parts: Vec<Part>, model: &Model) -> Option<Vec<Part>> {
+    let mut session = Session { model: model.clone(), ..Session::new() };
+    session.user("go");
+    session.reply(&*self::harness("minimal"), parts).await;
+    let prompt = session.prompt(harness).await;
+    let said = prompt.messages.into_iter().rev().find(|message| message.role == Role::Assistant)?;
+    let part = |piece| match piece {
+        Piece::Text(text) => Some(Part::Text { text }),
+        Piece::Call { name, args, .. } => Some(call(&name, serde_json::from_str(&args).unwrap())),
+        Piece::Thinking { .. } | Piece::Image { .. } | Piece::Result { .. } => None,
+    };
+    Some(said.pieces.into_iter().filter_map(part).collect())
 }
 
 /// The same small task in each harness's own words.

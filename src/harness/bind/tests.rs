@@ -1,5 +1,7 @@
 //! Tests of reading calls and saying actions, by tables.
 
+mod surface;
+
 use serde_json::{Value, json};
 
 use super::*;
@@ -334,7 +336,12 @@ fn an_action_can_be_said_on_another_surface() {
         ),
         (
             Action::Todo {
-                items: vec![TodoItem { id: None, text: "t".to_owned(), status: TodoStatus::Completed }],
+                items: vec![TodoItem {
+                    id: None,
+                    text: "t".to_owned(),
+                    status: TodoStatus::Completed,
+                    ..TodoItem::default()
+                }],
             },
             "qwen-code",
             Some(json!(["todo_write", {"todos": [{"content": "t", "status": "completed", "id": "1"}]}])),

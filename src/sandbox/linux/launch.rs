@@ -19,7 +19,7 @@ use tokio::task::JoinHandle;
 use super::guard::Guard;
 use super::order::{Order, VERB, Word};
 use crate::sandbox::process::{Session, Start, Tree, pipe_pair};
-use crate::sandbox::{Cmd, Ended, Exit, Happened, Input, Io, Running, SandboxError};
+use crate::sandbox::{Cmd, Ended, Exit, Happened, Input, Io, Pipes, Running, SandboxError};
 
 /// Setup takes milliseconds; a machine that needs longer than this is stuck.
 const SETUP_LIMIT: Duration = Duration::from_secs(20);
@@ -66,7 +66,7 @@ pub(super) async fn start(
     order.join = network.is_some();
     order.terminal = match cmd.io {
         Io::Terminal(size) => Some(size),
-        Io::Captured | Io::Piped | Io::Inherited => None,
+        Io::Captured | Io::Fed | Io::Piped | Io::Inherited => None,
     };
     let setup = |step: &str, source| SandboxError::Setup { step: step.into(), source };
     let order = sealed(&order).map_err(|e| setup("order", e))?;
@@ -149,6 +149,10 @@ impl Running for Held {
 
     fn input(&mut self) -> Option<Arc<dyn Input>> {
         self.tree.input()
+    }
+
+    fn pipes(&mut self) -> Option<Pipes> {
+        self.tree.pipes()
     }
 
     async fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
