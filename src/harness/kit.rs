@@ -16,7 +16,7 @@ use super::external::Program;
 use super::files::{COMMON, Files};
 use super::layers::{Case, Chain};
 use super::load::LoadError;
-use super::manifest::{Manifest, Offer, Repeats};
+use super::manifest::{DialectKind, Manifest, Offer, Repeats};
 use super::programs::{self, Programs};
 use super::template::{BARE, FACTS, Texts, Values};
 use super::tool::{Tool, Tools};
@@ -240,7 +240,7 @@ impl Kit {
         let plain = plain.chain(m.reminder.iter().map(|r| &r.file));
         let plain = plain.chain(m.user.more.iter().map(|more| &more.file));
         let said = m.user.first.iter().chain(&m.user.each);
-        let replies = m.turn.retry.iter().chain(&m.submit.confirm);
+        let replies = m.turn.retry.iter().chain(&m.submit.confirm).chain(&m.dialect.frame);
         let loops = m.compact.files();
         let known = [&[FACTS][..], &[FACTS, &["text"]], &[FACTS, SAYING], &[BARE, SAYING]];
         let named = plain
@@ -306,6 +306,19 @@ impl Kit {
 
     /// Tools that the manifest names. A class may drop one of them, and its reminder with it.
     fn check_names(&self) -> Result<(), LoadError> {
+        let dialect = &self.manifest.dialect;
+        let hands_in = |(_, tool): (&str, &Tool)| tool.does.as_deref() == Some("submit");
+        let lacks = match dialect.kind {
+            DialectKind::Json if dialect.calls.is_none() => Some("`calls`, the field with the list of calls"),
+            DialectKind::Json if dialect.done.is_some() && !self.tools.iter().any(hands_in) => {
+                Some("a tool that does `submit`, which `done` calls")
+            }
+            DialectKind::Json | DialectKind::Calls | DialectKind::Fenced | DialectKind::External => None,
+        };
+        if let Some(lacks) = lacks {
+            let what = format!("a `dialect` of kind `json` needs {lacks}");
+            return Err(LoadError::broken(format!("{}/harness.toml", self.id), None, what));
+        }
         let bare = self.manifest.dialect.bare.iter();
         let since = self.manifest.reminder.iter().flat_map(|r| &r.when.results_since);
         let defers = self.tools.iter().find(|(_, tool)| tool.defer && tool.on_wire());
@@ -511,8 +524,7 @@ const SAYING: &[&str] = &[
     "text", "out", "action", "args", "name", "names", "closest", "param", "wanted", "got", "missing",
     "problem", "example", "usage", "found", "why", "times", "left", "summary", "request", "diff", "shown",
     "count", "command", "exit", "tail", "focus", "schema", "first", "files", "before", "call", "output_file",
-    "problems", "extra",
-    "hint", "got_type", "messages", "prompt", "questions", "answers",
+    "messages", "prompt", "questions", "answers", "problems", "extra", "hint", "got_type", "fault", "around",
 ];
 
 pub(super) const WRAP: &str = "notes.wrap";
@@ -571,6 +583,9 @@ fn surface(manifest: &Manifest, tools: &Tools) -> u64 {
     let tools: Vec<Value> = tools.iter().map(tool).collect();
     let dialect = &manifest.dialect;
     let mut seen = json!([tools, dialect.kind, dialect.bare, dialect.labels, dialect.tags]);
+    if let (DialectKind::Json, Value::Array(seen)) = (dialect.kind, &mut seen) {
+        seen.push(json!([dialect.says, dialect.calls, dialect.done]));
+    }
     // Sessions of before there was a choice keep their surface.
     if let (Offer::Prompt, Value::Array(seen)) = (dialect.offer, &mut seen) {
         seen.push(json!(dialect.offer));

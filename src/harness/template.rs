@@ -91,6 +91,20 @@ impl Texts {
             self.env.get_template(name).with_context(|| format!("looking for the template {name}"))?;
         template.render(values.value()).with_context(|| format!("filling in the template {name}"))
     }
+
+    /// The same from a call's parameters: each by its name, all of them as `args`.
+    pub fn fill(
+        &self,
+        name: &str,
+        given: &serde_json::Map<String, serde_json::Value>,
+    ) -> anyhow::Result<String> {
+        let template =
+            self.env.get_template(name).with_context(|| format!("looking for the template {name}"))?;
+        let all = std::iter::once(("args", Value::from(Serde(given))));
+        let each = given.iter().map(|(name, value)| (name.as_str(), Value::from(Serde(value))));
+        let values = Value::from_pairs(all.chain(each));
+        template.render(values).with_context(|| format!("filling in the template {name}"))
+    }
 }
 
 /// What a template is filled from.

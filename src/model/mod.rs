@@ -17,8 +17,8 @@ mod title;
 mod usage;
 
 pub use action::{
-    Action, CellKind, CellOp, Edit, FetchForm, JobOp, Stdin, TaskMore, TaskOp, TaskStatus, TodoItem, TodoStatus,
-    Within, WriteMode,
+    Action, CellKind, CellOp, Edit, FetchForm, JobOp, Stdin, TaskMore, TaskOp, TaskStatus, TodoItem,
+    TodoStatus, Within, WriteMode,
 };
 pub use care::{Broken, Guards, ShellRules, Watch};
 pub use class::{Class, Clue, Clues, billions};
@@ -32,4 +32,5 @@ pub use outcome::{Cut, Keep, Limits, MOST_BYTES, MOST_LINES, Outcome, REPEAT, Se
 pub use profile::{Calls, Model, Prices, Probed, Thinking, WireKind};
 pub use scene::{Entry, Git, Instructions, Project, Scene};
 pub use shown::steers;
+pub(crate) use title::words;
 pub use usage::Usage;

@@ -17,7 +17,7 @@ use super::shell::{GRACE, Over, Until, drive, end, left_behind, noted, spawn, ve
 use super::spill::{Spill, create};
 use super::{ToolCx, failed, given, path};
 use crate::model::{Outcome, State};
-use crate::sandbox::{self, Op, Verdict};
+use crate::sandbox::{self, Cmd, Io, Op, Verdict};
 
 pub(super) struct Ask<'a> {
     pub(super) tool: &'a str,
