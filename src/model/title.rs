@@ -18,6 +18,9 @@ impl Action {
                 format!("Typed into job {id}")
             }
             Self::Job { op: JobOp::Output, id, .. } => format!("Looked at job {id}"),
+            Self::Job { op: JobOp::List, .. } => "Listed the jobs".to_owned(),
+            Self::Job { op: JobOp::Wait, id, .. } if id.is_empty() => "Waited for a job".to_owned(),
+            Self::Job { op: JobOp::Wait, id, .. } => format!("Waited for job {id}"),
             Self::Job { op: JobOp::Stop, id, .. } => format!("Stopped job {id}"),
             Self::Read(Read { path, .. }) => format!("Read {path}"),
             Self::Write { path, .. } => format!("Wrote {path}"),
