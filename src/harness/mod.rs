@@ -5,17 +5,21 @@
 //! are a tool's surface name and parameters known.
 
 mod bind;
+mod check;
 mod dialect;
 mod facts;
 mod files;
 mod kit;
 mod layers;
+mod live;
 mod load;
 mod manifest;
+mod place;
 mod remind;
 mod render;
 mod sample;
 mod saying;
+mod spell;
 mod tell;
 mod template;
 mod tool;
@@ -25,10 +29,13 @@ mod wish;
 mod testing;
 
 pub(crate) use dialect::file::paths as named;
+pub use check::Report;
 pub use dialect::form as read_loose;
+pub use live::{Live, Look};
 pub use load::{LOCAL, Library, Listing, LoadError};
 pub use sample::{Sample, model as sample_model, scene as sample_scene, tokens};
 pub use saying::Saying;
+pub use spell::Spelled;
 pub use wish::{asks_for_change, asks_for_repair, only_asks};
 
 use async_trait::async_trait;

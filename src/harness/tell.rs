@@ -80,7 +80,7 @@ fn result(kit: &Kit, call: &ToolCall, outcome: &Outcome, view: &View<'_>) -> Str
     }
 }
 
-fn values(kit: &Kit, call: &ToolCall, outcome: &Outcome, view: &View<'_>) -> Values {
+pub(super) fn values(kit: &Kit, call: &ToolCall, outcome: &Outcome, view: &View<'_>) -> Values {
     let mut out = serde_json::to_value(outcome).unwrap_or_default();
     if let Value::Object(out) = &mut out {
         for key in ["exit", "cut", "data"] {

@@ -51,6 +51,7 @@ async fn play_formed(
         model,
         client: Arc::new(HttpClient::new(provider).unwrap()),
         harness,
+        live: None,
         policy: bench.policy.clone(),
         sandbox: Arc::new(Plain),
         env: bench.env.clone(),

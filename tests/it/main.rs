@@ -25,6 +25,7 @@ mod exec_stop;
 mod exec_stream;
 mod gate;
 mod harness;
+mod harness_forge;
 mod harness_kit;
 mod harness_load;
 mod harness_local;

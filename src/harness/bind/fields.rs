@@ -1,0 +1,79 @@
+//! The fields of each action, as manifests name them; of a list's elements behind a dot.
+
+/// By kind. A test holds them to [`crate::model::Action`].
+const FIELDS: [(&str, &[&str]); 20] = [
+    ("shell", &["command", "timeout", "background", "yield_after", "cwd", "about"]),
+    ("job", &["op", "id", "wait", "input"]),
+    ("keys", &["text", "wait"]),
+    ("read", &["path", "line", "count", "image"]),
+    ("write", &["path", "text", "mode"]),
+    ("rewrite", &["path", "text"]),
+    ("edit", &["path", "edits", "edits.old", "edits.new", "edits.all"]),
+    ("insert", &["path", "line", "text"]),
+    ("undo", &["path"]),
+    ("patch", &["text", "cwd"]),
+    ("notebook", &["path", "op", "cell", "kind", "text"]),
+    ("glob", &["pattern", "path", "limit"]),
+    ("grep", &["pattern", "path", "glob", "limit", "ignore_case"]),
+    ("list", &["path", "ignore"]),
+    ("fetch", &["url", "form", "limit"]),
+    ("todo", &["items", "items.id", "items.text", "items.status"]),
+    ("tasks", &["op", "id", "text", "status"]),
+    ("script", &["tool", "run", "dir", "input"]),
+    ("tools", &["query", "limit"]),
+    ("submit", &["text"]),
+];
+
+/// The fields of this kind; none of an unknown one.
+pub(crate) fn fields(kind: &str) -> &'static [&'static str] {
+    FIELDS.iter().find(|(known, _)| *known == kind).map_or(&[], |(_, fields)| fields)
+}
+
+/// The way to a field without the places in lists: `edits.old` of `edits.0.old`.
+pub(crate) fn plain(to: &str) -> String {
+    to.split('.').filter(|part| part.parse::<usize>().is_err()).collect::<Vec<_>>().join(".")
+}
+
+/// Whether this kind has such a field. What goes into a script is its own affair.
+pub(crate) fn has(kind: &str, to: &str) -> bool {
+    let to = plain(to);
+    fields(kind).contains(&to.as_str()) || (kind == "script" && to.starts_with("input."))
+}
+
+#[cfg(test)]
+mod tests {
+    use regex::Regex;
+
+    use super::*;
+
+    /// Names of the fields of each variant or struct in the source of the actions.
+    fn declared(source: &str, head: &str, indent: &str) -> Vec<(String, Vec<String>)> {
+        let block = Regex::new(&format!(r"(?ms)^{head}(\w+) \{{\n(.*?)^{indent}\}}")).unwrap();
+        let field = Regex::new(r"(?m)^ +(?:pub )?(\w+): ").unwrap();
+        let names = |body: &str| field.captures_iter(body).map(|one| one[1].to_owned()).collect();
+        block.captures_iter(source).map(|one| (one[1].to_owned(), names(&one[2]))).collect()
+    }
+
+    #[test]
+    fn the_table_is_what_actions_have() {
+        let source = include_str!("../../model/action.rs");
+        let of_enum = source.split("pub enum Action {").nth(1).unwrap().split("\n}\n").next().unwrap();
+        let inner = declared(source, "pub struct ", "");
+        let inner_of = |name: &str| inner.iter().find(|(known, _)| known == name).unwrap().1.clone();
+        let mut seen = 0;
+        for (variant, mut want) in declared(of_enum, "    ", "    ") {
+            let kind = variant.to_lowercase();
+            if kind == "unknown" {
+                continue;
+            }
+            let lists = [("edit", "edits", "Edit"), ("todo", "items", "TodoItem")];
+            for (_, list, element) in lists.iter().filter(|(of, ..)| *of == kind) {
+                want.extend(inner_of(element).into_iter().map(|field| format!("{list}.{field}")));
+            }
+            assert_eq!(fields(&kind), want, "{kind}");
+            assert!(super::super::KINDS.contains(&kind.as_str()), "{kind}");
+            seen += 1;
+        }
+        assert_eq!(seen, FIELDS.len());
+    }
+}
