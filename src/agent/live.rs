@@ -16,7 +16,8 @@ impl Agent {
             }
             Look::Broken(fault) => {
                 let id = self.harness.id();
-                self.warn(format!("harness {id} was edited and is broken, so it stays as it was: {fault}")).await;
+                self.warn(format!("harness {id} was edited and is broken, so it stays as it was: {fault}"))
+                    .await;
             }
         }
     }

@@ -149,7 +149,8 @@ impl Base {
             .filter(|file| file.starts_with(&theirs))
             .filter_map(|file| Some(file.strip_prefix(&self.project).ok()?.display().to_string()))
             .collect();
-        (!names.is_empty()).then(|| format!("harness {harness} is, in part, this project's: {}", names.join(", ")))
+        (!names.is_empty())
+            .then(|| format!("harness {harness} is, in part, this project's: {}", names.join(", ")))
     }
 
     /// The policy for commands and file tools, what to say of it, and its private `/tmp`.

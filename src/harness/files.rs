@@ -151,7 +151,8 @@ fn listed(folder: &Path) -> Result<BTreeSet<String>, LoadError> {
         Err(e) if is_absent(&e) => return Ok(BTreeSet::new()),
         Err(e) => return Err(broken(format!("the folder cannot be read: {e}"))),
     };
-    let names: BTreeSet<String> = entries.flatten().take(MOST + 1).filter_map(|e| file_name(&e.path())).collect();
+    let names: BTreeSet<String> =
+        entries.flatten().take(MOST + 1).filter_map(|e| file_name(&e.path())).collect();
     if names.len() > MOST {
         return Err(broken(format!("the folder has more than {MOST} files; is it a harness")));
     }

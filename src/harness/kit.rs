@@ -136,7 +136,8 @@ impl Kit {
         let kit = Self::make(files, chain, case, &mut faults);
         if let Some(kit) = &kit
             && faults.is_empty()
-            && !(chain.is_built_in() && chain.ids().iter().chain([&COMMON.to_owned()]).all(|id| files.own(id).is_empty()))
+            && !(chain.is_built_in()
+                && chain.ids().iter().chain([&COMMON.to_owned()]).all(|id| files.own(id).is_empty()))
         {
             check::try_out(kit, &Source { chain, case }, &mut faults);
         }
@@ -248,7 +249,12 @@ impl Kit {
     }
 
     /// Templates that the manifest names by file.
-    fn add_files(&mut self, source: &Source<'_>, paths: &BTreeMap<String, String>, faults: &mut Vec<LoadError>) {
+    fn add_files(
+        &mut self,
+        source: &Source<'_>,
+        paths: &BTreeMap<String, String>,
+        faults: &mut Vec<LoadError>,
+    ) {
         let mut texts = std::mem::replace(&mut self.texts, Texts::new());
         for NamedFile { file, keys, known } in self.named_files() {
             let Some(text) = self.files.get(file) else {

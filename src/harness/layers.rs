@@ -210,7 +210,9 @@ impl Chain {
             for table in &tables {
                 let whole: Vec<&str> = table.iter().chain(keys).copied().collect();
                 let Some(place) = find(&text, &whole, word) else { continue };
-                let Some(depth) = place.depth.checked_sub(table.len()).filter(|depth| *depth > 0) else { continue };
+                let Some(depth) = place.depth.checked_sub(table.len()).filter(|depth| *depth > 0) else {
+                    continue;
+                };
                 if best.as_ref().is_none_or(|(most, _)| depth > *most) {
                     best = Some((depth, At { file: path.clone(), line: Some(place.line), text: place.text }));
                 }
@@ -358,7 +360,8 @@ fn without(text: &str, at: usize) -> Option<String> {
     let is_header = |line: &str| line.trim_start().starts_with('[');
     let wrong = lines.get(number).filter(|line| !line.trim().is_empty())?;
     let rest = &lines[number + 1..];
-    let most = if is_header(wrong) { rest.iter().position(|line| is_header(line)).unwrap_or(rest.len()) } else { 0 };
+    let most =
+        if is_header(wrong) { rest.iter().position(|line| is_header(line)).unwrap_or(rest.len()) } else { 0 };
     let gone = number..=number + most;
     let kept = lines.iter().enumerate().map(|(at, line)| if gone.contains(&at) { "" } else { line });
     Some(kept.collect::<Vec<_>>().join("\n"))

@@ -56,7 +56,8 @@ impl Live {
                 Look::New(harness)
             }
             Ok(_) => {
-                let what = format!("`wire.allow` no longer has {}, which this session speaks", model.wire.name());
+                let what =
+                    format!("`wire.allow` no longer has {}, which this session speaks", model.wire.name());
                 self.broken(LoadError::broken(format!("{}/harness.toml", self.id), None, what))
             }
             Err(fault) => self.broken(fault),

@@ -125,7 +125,8 @@ impl Library {
 
     /// The files in folders that this harness is made of, those of what it extends and of [`COMMON`] too.
     pub fn own_files(&self, id: &str) -> Vec<PathBuf> {
-        let ids = Chain::read(&self.files, id).map(|chain| chain.ids()).unwrap_or_else(|_| vec![id.to_owned()]);
+        let ids =
+            Chain::read(&self.files, id).map(|chain| chain.ids()).unwrap_or_else(|_| vec![id.to_owned()]);
         ids.iter().map(String::as_str).chain([COMMON]).flat_map(|id| self.files.own(id)).collect()
     }
 

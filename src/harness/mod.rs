@@ -28,8 +28,8 @@ mod wish;
 #[cfg(test)]
 mod testing;
 
-pub(crate) use dialect::file::paths as named;
 pub use check::Report;
+pub(crate) use dialect::file::paths as named;
 pub use dialect::form as read_loose;
 pub use live::{Live, Look};
 pub use load::{LOCAL, Library, Listing, LoadError};

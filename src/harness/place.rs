@@ -28,7 +28,8 @@ pub(super) fn find(text: &str, keys: &[&str], word: Option<&str>) -> Option<Plac
     }
     let (key, value) = at?;
     let within = value.clone().unwrap_or(key.clone());
-    let word = word.and_then(|word| Some(within.start + text.get(within.clone())?.find(&format!("\"{word}\""))?));
+    let word =
+        word.and_then(|word| Some(within.start + text.get(within.clone())?.find(&format!("\"{word}\""))?));
     let line = line(text, word.unwrap_or(key.start));
     let opening = value.map_or(key.start, |value| value.start);
     let several = ["\"\"\"\n", "'''\n"].iter().any(|open| text[opening..].starts_with(open));
@@ -85,7 +86,9 @@ fn within<'a>(value: &'a Value, key: &str) -> Option<Step<'a>> {
             let inner = list.get(key.parse().ok()?)?;
             Some((inner.span()?, inner.span(), Node::Value(inner)))
         }
-        Value::String(_) | Value::Integer(_) | Value::Float(_) | Value::Boolean(_) | Value::Datetime(_) => None,
+        Value::String(_) | Value::Integer(_) | Value::Float(_) | Value::Boolean(_) | Value::Datetime(_) => {
+            None
+        }
     }
 }
 

@@ -89,6 +89,10 @@ pub(super) fn values(kit: &Kit, call: &ToolCall, outcome: &Outcome, view: &View<
         if out["data"].is_null() {
             out.insert("data".to_owned(), json!({}));
         }
+        // So that a template may ask which error it is of what is none.
+        if let Some(Value::Object(data)) = out.get_mut("data") {
+            data.entry("error").or_insert(Value::Null);
+        }
         out.insert("timed_out".to_owned(), json!(outcome.state == State::TimedOut));
         out.insert("failed".to_owned(), json!(outcome.state != State::Ok));
     }

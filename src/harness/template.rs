@@ -75,7 +75,13 @@ impl Texts {
     }
 
     /// Adds a template that may use the `known` names.
-    pub fn add(&mut self, name: &str, text: &str, known: &[&[&str]], origin: Origin) -> Result<(), LoadError> {
+    pub fn add(
+        &mut self,
+        name: &str,
+        text: &str,
+        known: &[&[&str]],
+        origin: Origin,
+    ) -> Result<(), LoadError> {
         let added = self.env.add_template_owned(name.to_owned(), text.to_owned());
         added.map_err(|e| origin.broken(e.line(), e.detail().unwrap_or("no valid template").to_owned()))?;
         let template = self.env.get_template(name).map_err(|e| origin.broken(None, e.to_string()))?;
@@ -366,8 +372,9 @@ mod tests {
     #[test]
     fn a_wrong_name_is_found_at_load() {
         let mut texts = Texts::new();
-        let error =
-            texts.add("t", "one\n{% if agent_md %}x{% endif %}", &[FACTS], Origin::file("x/system.md")).unwrap_err();
+        let error = texts
+            .add("t", "one\n{% if agent_md %}x{% endif %}", &[FACTS], Origin::file("x/system.md"))
+            .unwrap_err();
         assert_eq!(
             error.to_string(),
             "x/system.md:2: the template uses `agent_md`, which is not known here; did you mean `agents_md`"

@@ -69,7 +69,8 @@ fn row(id: &str, report: &Report) -> serde_json::Value {
 fn print(out: &mut impl Write, id: &str, report: &Report) -> std::io::Result<()> {
     if let Some(sound) = &report.sound {
         let wires: Vec<&str> = sound.wires.iter().map(|wire| wire.name()).collect();
-        let classes = sound.classes.iter().map(|(class, tokens)| format!(", {tokens} for {}", class.letter()));
+        let classes =
+            sound.classes.iter().map(|(class, tokens)| format!(", {tokens} for {}", class.letter()));
         let classes: String = classes.collect();
         writeln!(out, "{id:<16} ok: {} tokens{classes}; {}", sound.listing.tokens, wires.join(", "))?;
     } else {

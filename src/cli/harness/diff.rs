@@ -29,7 +29,11 @@ pub(super) fn run(library: &Library, (before, after): (&str, &str), as_json: boo
     if as_json {
         let row = |c: &Change| json!({ "section": c.section, "name": c.name, "before": c.before, "after": c.after });
         let rows: Vec<_> = changes.iter().map(row).collect();
-        writeln!(out, "{}", json!({ "before": before, "after": after, "tokens": [old.tokens, new.tokens], "changes": rows }))?;
+        writeln!(
+            out,
+            "{}",
+            json!({ "before": before, "after": after, "tokens": [old.tokens, new.tokens], "changes": rows })
+        )?;
         return Ok(0);
     }
     writeln!(out, "{before}: {} tokens; {after}: {} tokens", old.tokens, new.tokens)?;
@@ -51,13 +55,16 @@ pub(super) fn run(library: &Library, (before, after): (&str, &str), as_json: boo
 fn tools(old: &Spelled, new: &Spelled) -> Vec<Change> {
     let mut changes = Vec::new();
     let names: Vec<&String> = old.tools.iter().chain(&new.tools).map(|(name, _)| name).collect();
-    let find = |of: &Spelled, name: &str| of.tools.iter().find(|(known, _)| known == name).map(|(_, keys)| keys.clone());
+    let find = |of: &Spelled, name: &str| {
+        of.tools.iter().find(|(known, _)| known == name).map(|(_, keys)| keys.clone())
+    };
     let mut seen = BTreeSet::new();
     for name in names.into_iter().filter(|name| seen.insert(name.as_str())) {
         match (find(old, name), find(new, name)) {
             (Some(before), Some(after)) => {
                 let changed = compare("tools", &before, &after);
-                changes.extend(changed.into_iter().map(|c| Change { name: format!("{name}.{}", c.name), ..c }));
+                changes
+                    .extend(changed.into_iter().map(|c| Change { name: format!("{name}.{}", c.name), ..c }));
             }
             (before, after) => {
                 let (before, after) = (before.as_ref().map(outline), after.as_ref().map(outline));

@@ -66,7 +66,9 @@ pub(super) fn run(args: &Args, flags: &SessionFlags) -> Result<i32, CliError> {
         Some(HarnessCommand::List { json }) => list::run(&setup::base(flags)?.library, *json),
         Some(HarnessCommand::Show(args)) => show::run(args, flags),
         Some(HarnessCommand::New(args)) => new::run(args, &setup::base(flags)?),
-        Some(HarnessCommand::Check { what, json }) => check::run(&setup::base(flags)?, what.as_deref(), *json),
+        Some(HarnessCommand::Check { what, json }) => {
+            check::run(&setup::base(flags)?, what.as_deref(), *json)
+        }
         Some(HarnessCommand::Diff { before, after, json }) => {
             diff::run(&setup::base(flags)?.library, (before, after), *json)
         }

@@ -33,7 +33,8 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, base: &Base) -> Result<i32, CliError> {
     check_name(args, base)?;
     base.library.get(&args.from).map_err(broken)?;
-    let files = if args.copy { copied(args, base)? } else { vec![("harness.toml".to_owned(), fork(args, base)?)] };
+    let files =
+        if args.copy { copied(args, base)? } else { vec![("harness.toml".to_owned(), fork(args, base)?)] };
     let folder = place(args, base)?.join(&args.id);
     write(&folder, &files)?;
     say(args, base, &folder)?;
@@ -52,9 +53,12 @@ fn check_name(args: &Args, base: &Base) -> Result<(), CliError> {
         return Err(CliError::usage(format!("`{id}` means something else to tack; take another name")));
     }
     if base.library.has(id) {
-        let folder = base.library.own_files(id).into_iter().find(|file| file.ends_with(format!("{id}/harness.toml")));
+        let folder =
+            base.library.own_files(id).into_iter().find(|file| file.ends_with(format!("{id}/harness.toml")));
         let place = folder.map_or("built in".to_owned(), |file| file.display().to_string());
-        return Err(CliError::usage(format!("there is a harness `{id}` already ({place}); take another name")));
+        return Err(CliError::usage(format!(
+            "there is a harness `{id}` already ({place}); take another name"
+        )));
     }
     Ok(())
 }
@@ -64,7 +68,9 @@ fn place(args: &Args, base: &Base) -> Result<PathBuf, CliError> {
         return Ok(base.project.join(".tack/harnesses"));
     }
     let folder = base.dirs.harnesses();
-    folder.ok_or_else(|| CliError::usage("there is no folder for harnesses: set HOME or TACK_HOME, or give --project"))
+    folder.ok_or_else(|| {
+        CliError::usage("there is no folder for harnesses: set HOME or TACK_HOME, or give --project")
+    })
 }
 
 fn fork(args: &Args, base: &Base) -> Result<String, CliError> {

@@ -36,6 +36,10 @@ pub(crate) fn plain(to: &str) -> String {
 
 /// Whether this kind has such a field. What goes into a script is its own affair.
 pub(crate) fn has(kind: &str, to: &str) -> bool {
+    // A place in a list is made together with all before it.
+    if to.split('.').filter_map(|part| part.parse::<usize>().ok()).any(|place| place > 16) {
+        return false;
+    }
     let to = plain(to);
     fields(kind).contains(&to.as_str()) || (kind == "script" && to.starts_with("input."))
 }

@@ -347,7 +347,12 @@ fn put(root: &mut Value, path: &str, value: Value) {
                 }
                 &mut list[index]
             }
-            Err(_) => &mut at[key],
+            Err(_) => {
+                if !at.is_object() {
+                    *at = json!({});
+                }
+                &mut at[key]
+            }
         };
     }
     *at = value;

@@ -18,7 +18,9 @@ pub(super) struct Form<'a> {
 
 pub(super) fn forms(tool: &Tool) -> Vec<Form<'_>> {
     match &tool.pick {
-        Some(_) => tool.when.iter().map(|(word, v)| Form { does: &v.does, variant: Some((word, v)) }).collect(),
+        Some(_) => {
+            tool.when.iter().map(|(word, v)| Form { does: &v.does, variant: Some((word, v)) }).collect()
+        }
         None => tool.does.iter().map(|does| Form { does, variant: None }).collect(),
     }
 }
@@ -165,7 +167,9 @@ fn value(param: &Param) -> Value {
     };
     match param.kind {
         Type::String => param.choices.first().map_or_else(|| json!("1"), |first| json!(first)),
-        Type::Integer | Type::Number => json!(param.min.unwrap_or(1).max(1).min(param.max.unwrap_or(i64::MAX))),
+        Type::Integer | Type::Number => {
+            json!(param.min.unwrap_or(1).max(1).min(param.max.unwrap_or(i64::MAX)))
+        }
         Type::Boolean => json!(true),
         Type::Array if param.unit == Unit::Range => json!([1, 2]),
         Type::Array if !param.each.is_empty() => json!([within(&param.each)]),

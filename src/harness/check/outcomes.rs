@@ -20,10 +20,12 @@ struct Samples {
 
 /// What an action of this kind may come to. Each text is there whole and cut.
 pub(super) fn outcomes(kind: &str) -> Vec<Outcome> {
-    let samples: Samples = serde_json::from_str(SAMPLES).expect("the samples are fixed, and a test reads them");
+    let samples: Samples =
+        serde_json::from_str(SAMPLES).expect("the samples are fixed, and a test reads them");
     let own = samples.of.get(kind).cloned().unwrap_or_default();
     let first = own.iter().find(|outcome| outcome.state == State::Ok).cloned();
-    let cut = first.map(|outcome| Outcome { cut: Some(cut()), text: "head\n…\ntail".to_owned(), ..outcome });
+    let cut =
+        first.map(|outcome| Outcome { cut: Some(cut()), text: "head\n…\ntail".to_owned(), ..outcome });
     own.into_iter().chain(cut).chain(samples.any).collect()
 }
 

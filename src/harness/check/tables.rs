@@ -56,7 +56,8 @@ fn params(name: &str, tool: &Tool, fault: &mut Fault<'_>) {
     for (word, variant) in tool.when.iter() {
         named.extend(variant.needs.iter().map(|param| (vec!["when", word, "needs"], param.as_str())));
         named.extend(variant.uses.iter().map(|param| (vec!["when", word, "uses"], param.as_str())));
-        named.extend(variant.rename.keys().map(|param| (vec!["when", word, "rename", param], param.as_str())));
+        named
+            .extend(variant.rename.keys().map(|param| (vec!["when", word, "rename", param], param.as_str())));
     }
     named.extend(tool.args.iter().map(|param| (vec!["args"], param.as_str())));
     named.extend(tool.example.keys().map(|param| (vec!["example", param], param.as_str())));

@@ -13,14 +13,21 @@ use crate::harness::tool::Tool;
 use crate::harness::{Blobs, View, sample, tell};
 use crate::model::{Action, BlobId, CallId, Class, Model, Outcome, Scene, ToolCall, WireKind};
 
+use super::super::bind;
 use super::bindings::{Form, arguments, forms};
 use super::outcomes::outcomes;
-use super::super::bind;
 
 pub(super) fn check(kit: &Kit, faults: &mut Vec<LoadError>) {
     files(kit, faults);
     for (scene, model) in scenes() {
-        let view = View { items: &[], scene: &scene, model: &model, wire: WireKind::Chat, blobs: &NoImages, drop_images: false };
+        let view = View {
+            items: &[],
+            scene: &scene,
+            model: &model,
+            wire: WireKind::Chat,
+            blobs: &NoImages,
+            drop_images: false,
+        };
         let values = kit.values(&view).with("text", "Make it polite.");
         prompts(kit, &values, faults);
         sayings(kit, &said(values), faults);
@@ -77,7 +84,8 @@ fn prompts(kit: &Kit, values: &Values, faults: &mut Vec<LoadError>) {
 
 fn sayings(kit: &Kit, values: &Values, faults: &mut Vec<LoadError>) {
     let m = &kit.manifest;
-    let named = m.turn.retry.iter().chain(&m.submit.confirm).chain(&m.compact.prompt).chain(&m.compact.back).cloned();
+    let named =
+        m.turn.retry.iter().chain(&m.submit.confirm).chain(&m.compact.prompt).chain(&m.compact.back).cloned();
     // What a tool answers is tried with outcomes.
     let errors = m.errors.iter().filter(|(name, text)| text.is_some() && *name != "result");
     let errors = errors.filter(|(name, _)| !["refused", "interrupted"].contains(name));
@@ -86,7 +94,12 @@ fn sayings(kit: &Kit, values: &Values, faults: &mut Vec<LoadError>) {
     }
 }
 
-fn results(kit: &Kit, (name, tool, form): (&str, &Tool, Form<'_>), view: &View<'_>, faults: &mut Vec<LoadError>) {
+fn results(
+    kit: &Kit,
+    (name, tool, form): (&str, &Tool, Form<'_>),
+    view: &View<'_>,
+    faults: &mut Vec<LoadError>,
+) {
     let args = arguments(tool, form, true);
     let Ok(action) = bind::fill(tool, &args) else { return };
     let args = serde_json::Value::Object(args).to_string();
@@ -106,7 +119,8 @@ fn after(fault: LoadError, outcome: &Outcome) -> LoadError {
         LoadError::Broken { file, line, what } => {
             let state = serde_json::to_value(outcome.state).unwrap_or_default();
             let text = outcome.text.lines().next().unwrap_or_default();
-            let what = format!("{what} (for an outcome that is {}: {text:?})", state.as_str().unwrap_or_default());
+            let what =
+                format!("{what} (for an outcome that is {}: {text:?})", state.as_str().unwrap_or_default());
             LoadError::Broken { file, line, what }
         }
         fault @ (LoadError::Unknown { .. } | LoadError::Untrusted { .. }) => fault,
@@ -121,7 +135,8 @@ fn files(kit: &Kit, faults: &mut Vec<LoadError>) {
             let (name, at) = (&found[1], found.get(1).map_or(0, |found| found.start()));
             if !kit.files.contains_key(name) {
                 let near = near(name, kit.files.keys().map(String::as_str));
-                let what = format!("the template names the file `{name}`, which the harness does not have{near}");
+                let what =
+                    format!("the template names the file `{name}`, which the harness does not have{near}");
                 let line = crate::harness::place::line(text, at);
                 faults.push(origin.broken(Some(line), what));
             }
@@ -136,7 +151,10 @@ impl Kit {
         let quoted = [format!("\"{name}\""), format!("'{name}'")];
         self.texts.has(name)
             || grammars.into_iter().any(|grammar| grammar.file == name)
-            || self.texts.sources().any(|(text, _)| quoted.iter().any(|quoted| text.contains(quoted.as_str())))
+            || self
+                .texts
+                .sources()
+                .any(|(text, _)| quoted.iter().any(|quoted| text.contains(quoted.as_str())))
     }
 }
 
