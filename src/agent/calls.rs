@@ -6,10 +6,10 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use serde_json::json;
 
-use super::guard::{self, Advice};
+use super::guard::Advice;
 use super::{Agent, End, Event};
 use crate::harness::{Rules, Saying, Submitted};
-use crate::model::{Action, Body, NoteKind, Outcome, Part, Reply, ToolCall, ToolResult};
+use crate::model::{Action, Body, NoteKind, Outcome, Part, REPEAT, Reply, ToolCall, ToolResult};
 use crate::sandbox::{Mode, Tier};
 use crate::store::unanswered;
 use crate::tools::ToolCx;
@@ -65,7 +65,7 @@ impl Agent {
             && let Some(first) = self.guard.knows(call)
         {
             let text = self.harness.say(&Saying::RepeatRefused { first });
-            return Outcome { data: json!({ guard::REPEAT: true }), ..Outcome::refused(text) };
+            return Outcome { data: json!({ REPEAT: true }), ..Outcome::refused(text) };
         }
         self.act(&call.action, &self.tool_cx(call, rules, spill)).await
     }

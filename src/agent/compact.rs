@@ -2,23 +2,36 @@
 //!
 //! It stops when it does not help: a summary that leaves no more room than before ends the turn
 //! with a sentence, instead of asking for summaries of summaries. Where only the harness wanted a
-//! shorter context, and it would fit, the turn goes on without.
+//! shorter context, and it would fit, the turn goes on without. How a summary is got is in
+//! [`summarise`], what stays beside it in [`stays`].
 
-use tokio_util::sync::CancellationToken;
+mod stays;
+mod summarise;
 
 use super::{Agent, End, Event};
-use crate::harness::{Saying, View};
-use crate::model::{Body, Item, Note, NoteKind, Part, Summary, asked};
-use crate::wire::{AnswerPart, Failure};
+use crate::harness::{Compaction, Saying, View};
+use crate::model::{Body, Item, Part, Summary, asked};
+use crate::wire::Failure;
+
+use stays::Stays;
 
 /// Share of the window, in percent, at which the history is compacted when nothing else is set.
-const FULL: u64 = 80;
+const FULL: u8 = 80;
 /// Replies between two summaries that are too few to get anything done.
 const QUICK: usize = 3;
-/// Bytes of each result that the summary request keeps, by how often it was too long already.
-const RESULT_BYTES: [usize; 3] = [4_000, 400, 0];
 
 const AT_ONCE: &str = "it filled up again right after each summary";
+
+/// Why the history is to be shorter.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Press {
+    /// The harness likes it so.
+    Wanted,
+    /// The window is nearly full.
+    Near,
+    /// The server refused it as it is.
+    Refused,
+}
 
 /// Why the history is as it was.
 enum Vain {
@@ -42,11 +55,12 @@ impl Agent {
         let size = self.estimate();
         let reached = |most: Option<u64>| most.filter(|most| size >= *most && self.has_history());
         if let Some(most) = reached(room) {
-            return self.compact(&format!("the context is nearly full: about {size} of {most} tokens")).await;
+            let why = format!("the context is nearly full: about {size} of {most} tokens");
+            return self.compact(&why, Press::Near).await;
         }
         let Some(most) = reached(wanted) else { return Ok(None) };
         let why = format!("the context is longer than is good: about {size} of {most} tokens");
-        let message = match self.shorten(&why).await? {
+        let message = match self.shorten(&why, Press::Wanted).await? {
             Ok(()) => return Ok(None),
             Err(Vain::Stopped) => return Ok(Some(self.stopped().await)),
             Err(Vain::AtOnce) => format!("{why}; {AT_ONCE}"),
@@ -59,7 +73,13 @@ impl Agent {
 
     /// Tokens the context can grow to; None when nothing is known.
     fn room(&self) -> Option<u64> {
-        let by_window = self.model.window.map(|window| window * FULL / 100);
+        let Compaction { at, reserve, .. } = self.harness.rules(&self.model).compaction;
+        let by_window = self.model.window.map(|window| {
+            let share = |percent: u8| window.saturating_mul(u64::from(percent)) / 100;
+            let free = reserve.filter(|reserve| window / 2 >= *reserve).map(|reserve| window - reserve);
+            let least = [free, at.map(share)].into_iter().flatten().min();
+            least.unwrap_or_else(|| share(FULL))
+        });
         match (self.bounds.compact_at, by_window) {
             (Some(set), Some(window)) => Some(set.min(window)),
             (set, window) => set.or(window),
@@ -78,7 +98,11 @@ impl Agent {
                     let less = now.saturating_sub(saved(&self.items[..at]));
                     return (reply.usage.input + reply.usage.output + since / 4).saturating_sub(less / 4);
                 }
-                Body::Summary(_) => return (since + bytes(&item.body)).saturating_sub(now) / 4,
+                Body::Summary(summary) => {
+                    let stays = |item: &&Item| item.id > summary.upto || summary.kept.contains(&item.id);
+                    let before = self.items[..at].iter().filter(stays).map(|item| bytes(&item.body));
+                    return (since + bytes(&item.body) + before.sum::<u64>()).saturating_sub(now) / 4;
+                }
                 body => since += bytes(body),
             }
         }
@@ -92,8 +116,8 @@ impl Agent {
     }
 
     /// Puts a summary in place of the history. Some: it could not be done, and the turn is over.
-    pub(super) async fn compact(&mut self, why: &str) -> anyhow::Result<Option<End>> {
-        match self.shorten(why).await? {
+    pub(super) async fn compact(&mut self, why: &str, press: Press) -> anyhow::Result<Option<End>> {
+        match self.shorten(why, press).await? {
             Ok(()) => Ok(None),
             Err(Vain::Stopped) => Ok(Some(self.stopped().await)),
             Err(Vain::AtOnce) => {
@@ -104,7 +128,7 @@ impl Agent {
         }
     }
 
-    async fn shorten(&mut self, why: &str) -> anyhow::Result<Result<(), Vain>> {
+    async fn shorten(&mut self, why: &str, press: Press) -> anyhow::Result<Result<(), Vain>> {
         let vain = |message: String| Ok(Err(Vain::Because(message)));
         if !self.has_history() {
             return vain(format!("{why}; the prompt alone does not fit {}", self.model.name));
@@ -114,14 +138,25 @@ impl Agent {
         }
         self.out.send(Event::Waiting(format!("{why}; summarising the conversation"))).await;
         let before = self.estimate();
-        let summary = match self.summarise().await? {
-            Ok(summary) => summary,
+        let keep = self.harness.rules(&self.model).compaction.keep;
+        let stays = self.what_stays(keep);
+        let (text, stays) = match self.sum_up(stays.from, press).await? {
+            Ok(Some(text)) => (text, stays),
+            Ok(None) if press == Press::Wanted => {
+                return vain(format!("{why}; {} gave no summary", self.model.name));
+            }
+            Ok(None) => {
+                let name = &self.model.name;
+                let message = format!("{name} gave no summary; the oldest steps are left out without one");
+                self.warn(message).await;
+                (self.harness.say(&Saying::NoSummary), self.what_stays(stays::ALL_THAT_FITS))
+            }
             Err(Failure::Cancelled) => return Ok(Err(Vain::Stopped)),
             Err(failure) => return vain(format!("{why}; no summary: {failure}")),
         };
-        let request = self.last_request().to_owned();
-        let Some(last) = self.items.last().map(|item| item.id) else { return Ok(Ok(())) };
-        self.push(Body::Summary(Summary { text: summary, request, upto: last })).await;
+        let Some(upto) = self.items[..stays.from].last().map(|item| item.id) else { return Ok(Ok(())) };
+        let Stays { request, kept, .. } = stays;
+        self.push(Body::Summary(Summary { text, request, upto, kept })).await;
         self.toolbox.forget_shown();
         let scene = self.scene.clone();
         self.push(Body::Scene(Box::new(scene))).await;
@@ -129,43 +164,6 @@ impl Agent {
             return vain(format!("{why}; a summary did not make it smaller: start a new session"));
         }
         Ok(Ok(()))
-    }
-
-    /// Asks the model for the summary, with ever less of the old results if it does not fit.
-    async fn summarise(&mut self) -> anyhow::Result<Result<String, Failure>> {
-        let mut last = Failure::Cancelled;
-        for keep in RESULT_BYTES {
-            let mut items = shortened(&self.items, keep);
-            let text = self.harness.say(&Saying::Compact);
-            // A guard's note, which no harness leaves out.
-            let note = Note { kind: NoteKind::Guard, text, harness: None };
-            items.push(Item {
-                id: self.next_id(),
-                turn: self.turn,
-                at: jiff::Timestamp::now(),
-                body: Body::Note(note),
-            });
-            let view = View { items: &items, ..self.view() };
-            let mut prompt = self.harness.prompt(&view).await?;
-            prompt.tools.clear();
-            prompt.answer = None;
-            let cancel: CancellationToken = self.stopper.token().clone();
-            let answer = self.client.ask(&self.model, &prompt, &mut |_| {}, &cancel).await;
-            match answer {
-                Ok(answer) => {
-                    self.count(answer.usage);
-                    let text = text_of(&answer.parts);
-                    if text.is_empty() {
-                        let message = "the model gave no summary".to_owned();
-                        return Ok(Err(Failure::Failed { message, partial: String::new() }));
-                    }
-                    return Ok(Ok(text));
-                }
-                Err(failure @ Failure::TooLong { .. }) => last = failure,
-                Err(failure) => return Ok(Err(failure)),
-            }
-        }
-        Ok(Err(last))
     }
 
     /// What the person asked for last, word for word.
@@ -194,35 +192,6 @@ fn fills_at_once(items: &[Item], turn: u32) -> bool {
         }
     }
     false
-}
-
-fn text_of(parts: &[AnswerPart]) -> String {
-    let texts: Vec<&str> = parts
-        .iter()
-        .filter_map(|part| match part {
-            AnswerPart::Text(text) => Some(text.as_str()),
-            AnswerPart::Thinking { .. } | AnswerPart::Call { .. } => None,
-        })
-        .collect();
-    texts.concat().trim().to_owned()
-}
-
-/// The same items with each result cut to so many bytes.
-fn shortened(items: &[Item], keep: usize) -> Vec<Item> {
-    let mut items = items.to_vec();
-    for item in &mut items {
-        let Body::Result(result) = &mut item.body else { continue };
-        for part in &mut result.shown {
-            if let Part::Text { text } = part
-                && text.len() > keep
-            {
-                let end = (0..=keep).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
-                text.truncate(end);
-                text.push('…');
-            }
-        }
-    }
-    items
 }
 
 fn bytes(body: &Body) -> u64 {
@@ -259,7 +228,8 @@ mod tests {
             surface: 0,
         };
         let reply = Reply { origin, parts: Vec::new(), usage: Usage::default(), stop: Stop::Done };
-        let summary = Summary { text: String::new(), request: String::new(), upto: ItemId(0) };
+        let summary =
+            Summary { text: String::new(), request: String::new(), upto: ItemId(0), kept: Vec::new() };
         let body = |kind| match kind {
             's' => Body::Summary(summary.clone()),
             _ => Body::Assistant(reply.clone()),

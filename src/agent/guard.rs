@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 
-use crate::model::{Action, Outcome, State, ToolCall};
+use crate::model::{Action, Outcome, REPEAT, State, ToolCall};
 use crate::tools::RETRY;
 
 /// Identical calls before the model is told.
@@ -19,10 +19,6 @@ pub const STOP_AT: u32 = 5;
 
 /// Most characters of an earlier result's first line that are kept.
 const LINE: usize = 160;
-
-/// Marks, in an outcome's data, a call that was not run because it repeats one: its result would
-/// have been the same.
-pub const REPEAT: &str = "repeat";
 
 #[derive(Default)]
 pub struct Guard {

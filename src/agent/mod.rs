@@ -37,7 +37,6 @@ use crate::wire::Client;
 
 pub use answer::{Holds, Schema};
 pub use event::{End, Event, Outbox, events};
-pub use guard::REPEAT;
 pub use stop::{Stopper, Why};
 
 use check::Gate;

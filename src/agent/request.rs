@@ -3,12 +3,13 @@
 use std::borrow::Cow;
 
 use super::answer::Shaped;
+use super::compact::Press;
 use super::{Agent, End, Event};
 use crate::harness::Saying;
 use crate::model::{
     Action, Body, CallId, Calls, Mark, Model, NoteKind, Origin, Part, Probed, Reply, Stop, ToolCall, Usage,
 };
-use crate::wire::prompt::Piece;
+use crate::wire::prompt::{Piece, Prompt};
 use crate::wire::{Answer, AnswerPart, Failure, Progress, RunOn};
 
 /// How much of the end of a thought without an end is told back, in bytes.
@@ -62,7 +63,7 @@ impl Agent {
                         return Ok(Err(self.fail(message).await));
                     }
                     compacted = true;
-                    if let Some(end) = self.compact(&message).await? {
+                    if let Some(end) = self.compact(&message, Press::Refused).await? {
                         return Ok(Err(end));
                     }
                 }
@@ -116,11 +117,7 @@ impl Agent {
         let mut prompt = self.harness.prompt(&self.view()).await?;
         prompt.session = Some(self.session.id().to_string());
         let shaped = self.shape(&mut prompt);
-        if self.drop_thinking {
-            for message in &mut prompt.messages {
-                message.pieces.retain(|piece| !matches!(piece, Piece::Thinking { .. }));
-            }
-        }
+        self.leave_out_thinking(&mut prompt);
         let mut heard = String::new();
         let client = self.client.clone();
         let out = &mut self.out;
@@ -151,6 +148,15 @@ impl Agent {
             self.count(answer.usage);
         }
         Ok((answer, heard, shaped))
+    }
+
+    /// For a server that wants none back.
+    pub(super) fn leave_out_thinking(&self, prompt: &mut Prompt) {
+        if self.drop_thinking {
+            for message in &mut prompt.messages {
+                message.pieces.retain(|piece| !matches!(piece, Piece::Thinking { .. }));
+            }
+        }
     }
 
     /// What will no longer be before the model, it may be shown again.
@@ -189,7 +195,7 @@ impl Agent {
         }
     }
 
-    fn reply(&self, answer: Answer) -> Reply {
+    pub(super) fn reply(&self, answer: Answer) -> Reply {
         let item = self.next_id();
         let mut given_here = Vec::new();
         let mut calls = 0;

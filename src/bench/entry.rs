@@ -106,7 +106,11 @@ pub enum Sign {
     ReadWithoutEdit,
     /// It stopped before it was done: no call at all, or handed in before any.
     EndedWithoutFinishing,
-    /// The check said no although the model said it was done.
+    /// The check said no although the model said it was done: it had changed nothing.
+    CheckFailedUntouched,
+    /// The same: what it changed does not parse.
+    CheckFailedBroken,
+    /// The same: what it changed is wrong.
     CheckFailed,
 }
 
@@ -133,7 +137,9 @@ impl Sign {
             Self::RepeatedCall => "repeated call",
             Self::ReadWithoutEdit => "read without edit",
             Self::EndedWithoutFinishing => "ended without finishing",
-            Self::CheckFailed => "check failed",
+            Self::CheckFailedUntouched => "check failed (nothing changed)",
+            Self::CheckFailedBroken => "check failed (does not parse)",
+            Self::CheckFailed => "check failed (wrong)",
         }
     }
 }

@@ -13,8 +13,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::watch::Watched;
 use super::{
-    CheckResult, Entry, Key, Own, Player, Room, Ruling, Subject, Task, Verdict, Void, folder, run_check,
-    served, signs,
+    CheckResult, Entry, Key, Left, Own, Player, Room, Ruling, Subject, Task, Verdict, Void, folder,
+    run_check, served, signs,
 };
 use crate::agent::{Agent, Bounds, End, Event, Setup, Stopper, Why, events};
 use crate::config::CheckKeys;
@@ -119,7 +119,8 @@ impl Runner {
             Some(_) => entry(job, played, seconds),
             None => {
                 let judged = self.judge(job, &played.answer, scratch.path()).await;
-                judged_entry(job, played, seconds, judged)
+                let left = left(job.task, &dir, &scratch.path().join("before"));
+                judged_entry(job, played, seconds, (judged, left))
             }
         };
         made.served = before;
@@ -361,7 +362,17 @@ impl Played {
     }
 }
 
-fn judged_entry(job: &Job<'_>, mut played: Played, seconds: f64, judged: CheckResult) -> Entry {
+/// What cannot be compared was changed, whatever it was.
+fn left(task: &Task, dir: &Path, before: &Path) -> Left {
+    task.lay_out(before).and_then(|()| super::left::left(before, dir)).unwrap_or(Left::Changed)
+}
+
+fn judged_entry(
+    job: &Job<'_>,
+    mut played: Played,
+    seconds: f64,
+    (judged, left): (CheckResult, Left),
+) -> Entry {
     let verdict = match (judged.ruling, played.limit) {
         (Ruling::Passed, _) => Verdict::Solved,
         (Ruling::Failed, true) => Verdict::Limit,
@@ -371,7 +382,7 @@ fn judged_entry(job: &Job<'_>, mut played: Played, seconds: f64, judged: CheckRe
             return entry(job, played, seconds);
         }
     };
-    let signs = signs::signs(&played.items, verdict);
+    let signs = signs::signs(&played.items, verdict, left);
     let why = match played.ended.take() {
         Some(ended) if verdict != Verdict::Solved => format!("{ended}; {}", judged.why),
         Some(_) | None => judged.why,

@@ -2,20 +2,19 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::{Sign, Verdict};
-use crate::agent::REPEAT;
-use crate::model::{Action, Body, CallId, Item, Mark, NoteKind, Outcome, State, ToolCall};
+use super::{Left, Sign, Verdict};
+use crate::model::{Action, Body, CallId, Item, Mark, NoteKind, Outcome, REPEAT, State, ToolCall};
 
 /// What `data.error` of an edit says when the place was not found.
 const NOT_FOUND: [&str; 3] = ["no_match", "many_matches", "no_such_line"];
 
-/// How often each thing went wrong in a run that came to this verdict.
-pub fn signs(items: &[Item], verdict: Verdict) -> BTreeMap<Sign, u32> {
+/// How often each thing went wrong in a run that came to this verdict and left the folder so.
+pub fn signs(items: &[Item], verdict: Verdict, left: Left) -> BTreeMap<Sign, u32> {
     let mut found = Found::default();
     for item in items {
         found.look(item);
     }
-    found.sum_up(verdict);
+    found.sum_up(verdict, left);
     found.signs
 }
 
@@ -121,7 +120,7 @@ impl<'a> Found<'a> {
     }
 
     /// What only the whole shows. A task may be to find something: then nothing is to be changed.
-    fn sum_up(&mut self, verdict: Verdict) {
+    fn sum_up(&mut self, verdict: Verdict, left: Left) {
         let unsolved = match verdict {
             Verdict::Failed | Verdict::Limit => true,
             Verdict::Solved | Verdict::Void => false,
@@ -132,7 +131,11 @@ impl<'a> Found<'a> {
         if unsolved && self.completed && self.ran == 0 {
             self.add(Sign::EndedWithoutFinishing);
         } else if unsolved && self.completed {
-            self.add(Sign::CheckFailed);
+            self.add(match left {
+                Left::Untouched => Sign::CheckFailedUntouched,
+                Left::Broken => Sign::CheckFailedBroken,
+                Left::Changed => Sign::CheckFailed,
+            });
         }
     }
 }
@@ -193,7 +196,7 @@ mod tests {
             .enumerate()
             .map(|(n, body)| Item { id: ItemId(n as u64 + 1), turn: 1, at, body })
             .collect();
-        signs(&items, verdict).into_iter().collect()
+        signs(&items, verdict, Left::Changed).into_iter().collect()
     }
 
     #[test]
@@ -255,6 +258,20 @@ mod tests {
         ];
         for (what, bodies, verdict, want) in table {
             assert_eq!(found(bodies, verdict), want, "{what}");
+        }
+    }
+
+    #[test]
+    fn a_check_that_failed_says_with_what() {
+        let table = [
+            (Left::Untouched, Sign::CheckFailedUntouched),
+            (Left::Broken, Sign::CheckFailedBroken),
+            (Left::Changed, Sign::CheckFailed),
+        ];
+        for (left, want) in table {
+            let mut found = Found { ran: 1, completed: true, ..Found::default() };
+            found.sum_up(Verdict::Failed, left);
+            assert_eq!(found.signs.into_iter().collect::<Vec<_>>(), [(want, 1)]);
         }
     }
 }

@@ -19,7 +19,10 @@ use super::load::LoadError;
 use super::manifest::{Manifest, Offer, Repeats};
 use super::template::{BARE, FACTS, Origin, Texts, Values};
 use super::tool::{Tool, Tools};
-use super::{Harness, Masked, Rules, Saying, Submitted, Verdict, View, dialect, facts, remind, render, tell};
+use super::{
+    Compaction, Harness, Masked, Rules, Saying, Submitted, Verdict, View, dialect, facts, remind, render,
+    tell,
+};
 
 /// A harness made from files.
 pub struct Loaded {
@@ -243,8 +246,7 @@ impl Kit {
         m.turn.retry.iter().for_each(|file| add(file, &["loop", "retry"], replies));
         m.submit.confirm.iter().for_each(|file| add(file, &["submit", "confirm"], replies));
         let loops: &[&[&str]] = &[BARE, &SAYING];
-        m.compact.prompt.iter().for_each(|file| add(file, &["compact", "prompt"], loops));
-        m.compact.back.iter().for_each(|file| add(file, &["compact", "back"], loops));
+        m.compact.files().for_each(|(key, file)| add(file, &["compact", key], loops));
         named
     }
 
@@ -320,7 +322,8 @@ impl Kit {
     fn rules(&self) -> Rules {
         let (turn, timeouts) = (&self.manifest.turn, &self.manifest.timeouts);
         let (edit, read) = (&self.manifest.edit, &self.manifest.read);
-        let (check, context) = (&self.manifest.check, &self.manifest.context);
+        let (check, context, compact) =
+            (&self.manifest.check, &self.manifest.context, &self.manifest.compact);
         let set = |limit: u64| (limit > 0).then_some(limit);
         Rules {
             guards: Guards {
@@ -335,6 +338,14 @@ impl Kit {
             check_rounds: check.rounds,
             check_limit: check.limit.saturating_mul(1000),
             compact_at: set(context.tokens),
+            compaction: Compaction {
+                strategy: compact.strategy,
+                show: compact.show,
+                at: compact.at.map(|at| at.clamp(1, 100)),
+                reserve: set(compact.reserve),
+                most: set(compact.most),
+                keep: compact.keep,
+            },
             named: set(context.named),
             facts: context.facts > 0 || check.rounds > 0,
             retries: turn.retries,
@@ -348,9 +359,15 @@ impl Kit {
 
     pub fn say(&self, saying: &Saying<'_>) -> String {
         let values = saying.values(self.bare_values());
+        let compact = &self.manifest.compact;
         let own = match saying {
-            Saying::Compact => self.manifest.compact.prompt.as_ref(),
-            Saying::SummaryBack { .. } => self.manifest.compact.back.as_ref(),
+            Saying::Summariser => compact.system.as_ref(),
+            Saying::Compact => compact.prompt.as_ref(),
+            Saying::Transcript { .. } => compact.transcript.as_ref(),
+            Saying::Questions { .. } => compact.questions.as_ref(),
+            Saying::Answers { .. } => compact.answers.as_ref(),
+            Saying::Handoff { .. } => compact.handoff.as_ref(),
+            Saying::SummaryBack { .. } => compact.back.as_ref(),
             Saying::CutOff
             | Saying::ActNow { .. }
             | Saying::Interrupted
@@ -363,6 +380,7 @@ impl Kit {
             | Saying::RepeatStop { .. }
             | Saying::StepsLeft { .. }
             | Saying::ImageLeftOut
+            | Saying::NoSummary
             | Saying::Unattended
             | Saying::Form { .. }
             | Saying::Unfit { .. }
@@ -434,10 +452,12 @@ impl Harness for Loaded {
 }
 
 /// What texts about a call, a result or the loop may use besides the facts.
-pub(super) const SAYING: [&str; 31] = [
+#[rustfmt::skip]
+pub(super) const SAYING: [&str; 35] = [
     "text", "out", "action", "args", "name", "names", "closest", "param", "wanted", "got", "missing",
     "problem", "example", "usage", "found", "why", "times", "left", "summary", "request", "diff", "shown",
-    "count", "command", "exit", "tail", "focus", "schema", "first", "files", "before",
+    "count", "command", "exit", "tail", "focus", "schema", "first", "files", "before", "messages", "prompt",
+    "questions", "answers",
 ];
 
 pub(super) const WRAP: &str = "notes.wrap";

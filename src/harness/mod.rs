@@ -29,12 +29,14 @@ mod wish;
 mod testing;
 
 pub use check::Report;
+pub(crate) use dialect::after_thinking as past_thinking;
 pub(crate) use dialect::file::paths as named;
 pub use dialect::form as read_loose;
 pub use live::{Live, Look};
 pub use load::{LOCAL, Library, Listing, LoadError};
+pub use manifest::{Kept, Show, Strategy};
 pub use sample::{Sample, model as sample_model, scene as sample_scene, tokens};
-pub use saying::Saying;
+pub use saying::{Saying, Told};
 pub use spell::Spelled;
 pub use wish::{asks_for_change, asks_for_repair, only_asks};
 
@@ -171,8 +173,23 @@ pub struct Rules {
     pub check_limit: u64,
     /// Tokens at which the session is summed up, also where the window is larger.
     pub compact_at: Option<u64>,
+    pub compaction: Compaction,
     /// Most lines of a file that is shown ahead of a prompt that names it.
     pub named: Option<u64>,
     /// The scene has to hold facts about the project.
     pub facts: bool,
+}
+
+/// How a history that grew too long is made short.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Compaction {
+    pub strategy: Strategy,
+    pub show: Show,
+    /// Percent of the window at which it is done; None where only `reserve` tells.
+    pub at: Option<u8>,
+    /// Tokens of the window that have to be free, where it has twice as many.
+    pub reserve: Option<u64>,
+    /// Most tokens of a summary.
+    pub most: Option<u64>,
+    pub keep: Kept,
 }

@@ -2,6 +2,8 @@
 //! own.
 
 use super::dialect::file;
+use serde::Serialize;
+
 use super::template::Values;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,8 +27,20 @@ pub enum Saying<'a> {
     RepeatStop { times: u32 },
     /// So many more requests may be made in this turn.
     StepsLeft { left: u32 },
+    /// The system prompt of who sums up and sees the history otherwise than as the next request.
+    Summariser,
     /// Asks for a summary of the session so far.
     Compact,
+    /// The history in one message, and what is to be done with it.
+    Transcript { messages: &'a [Told], prompt: &'a str },
+    /// Asks whoever takes over what the summary leaves open.
+    Questions { summary: &'a str, request: &'a str },
+    /// Asks whoever goes to answer that.
+    Answers { summary: &'a str, questions: &'a str },
+    /// What is handed over.
+    Handoff { summary: &'a str, questions: &'a str, answers: &'a str },
+    /// Stands for a summary that was not to be had.
+    NoSummary,
     /// How the summary is put back.
     SummaryBack { summary: &'a str, request: &'a str },
     /// Stands where an image was.
@@ -58,6 +72,17 @@ pub enum Saying<'a> {
     },
 }
 
+/// A message of a history that is told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Told {
+    /// `user`, `assistant`, `call` or `result`; `system` for a note of tack's that goes as that.
+    pub role: &'static str,
+    /// What was said; of a call its arguments.
+    pub text: String,
+    /// The tool's, of a call and its result.
+    pub name: String,
+}
+
 impl Saying<'_> {
     /// The file in `harnesses/common/`, without its `.md`.
     pub(super) fn name(&self) -> &'static str {
@@ -71,7 +96,13 @@ impl Saying<'_> {
             Self::Shown { .. } => "shown",
             Self::RepeatStop { .. } => "repeat_stop",
             Self::StepsLeft { .. } => "steps_left",
+            Self::Summariser => "summariser",
             Self::Compact => "compact",
+            Self::Transcript { .. } => "transcript",
+            Self::Questions { .. } => "questions",
+            Self::Answers { .. } => "answers",
+            Self::Handoff { .. } => "handoff",
+            Self::NoSummary => "no_summary",
             Self::SummaryBack { .. } => "summary",
             Self::ImageLeftOut => "image",
             Self::Unattended => "unattended",
@@ -88,7 +119,14 @@ impl Saying<'_> {
             Self::Repeat { times } | Self::RepeatStop { times } => values.with("times", times),
             Self::Shown { path, text } => values.with("text", file::say(path, text)),
             Self::StepsLeft { left } => values.with("left", left),
-            Self::SummaryBack { summary, request } => {
+            Self::Transcript { messages, prompt } => values.with("messages", messages).with("prompt", prompt),
+            Self::Answers { summary, questions } => {
+                values.with("summary", summary).with("questions", questions)
+            }
+            Self::Handoff { summary, questions, answers } => {
+                values.with("summary", summary).with("questions", questions).with("answers", answers)
+            }
+            Self::SummaryBack { summary, request } | Self::Questions { summary, request } => {
                 values.with("summary", summary).with("request", request)
             }
             Self::JobEnded { id, command, exit, tail } => {
@@ -103,9 +141,13 @@ impl Saying<'_> {
             Self::Unfit { why, schema } => values.with("why", why).with("schema", schema),
             Self::ActNow { thought } => values.with("text", thought),
             Self::Interrupted => values.with("text", ""),
-            Self::CutOff | Self::NotExecuted | Self::Compact | Self::ImageLeftOut | Self::Unattended => {
-                values
-            }
+            Self::CutOff
+            | Self::NotExecuted
+            | Self::Summariser
+            | Self::Compact
+            | Self::NoSummary
+            | Self::ImageLeftOut
+            | Self::Unattended => values,
         }
     }
 }

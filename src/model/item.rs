@@ -191,9 +191,13 @@ pub enum Stop {
 pub struct Summary {
     pub text: String,
     /// What the person asked for last, word for word: a summary must not be all that is left of it.
+    /// Empty where it stays a message.
     #[serde(default)]
     pub request: String,
     pub upto: ItemId,
+    /// What the person said until then that stays as it is.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kept: Vec<ItemId>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -25,7 +25,7 @@ pub use item::{
     Body, Image, Item, Mark, Note, NoteKind, Origin, Part, Reply, Said, Stop, Summary, ToolCall, ToolResult,
     asked,
 };
-pub use outcome::{Cut, Keep, Limits, MOST_BYTES, MOST_LINES, Outcome, Seen, State};
+pub use outcome::{Cut, Keep, Limits, MOST_BYTES, MOST_LINES, Outcome, REPEAT, Seen, State};
 pub use profile::{Calls, Model, Prices, Probed, Thinking, WireKind};
 pub use scene::{Entry, Git, Instructions, Project, Scene};
 pub use shown::steers;

@@ -79,6 +79,10 @@ pub enum Keep {
     },
 }
 
+/// Marks, in an outcome's data, a call that was not run because it repeats one: its result would
+/// have been the same.
+pub const REPEAT: &str = "repeat";
+
 /// The most any model is shown of one result, whatever a manifest says.
 pub const MOST_BYTES: usize = 50 * 1024;
 pub const MOST_LINES: usize = 2_000;

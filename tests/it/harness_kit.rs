@@ -10,7 +10,7 @@ use tack::model::{
     Action, BlobId, Body, CallId, Image, Item, ItemId, JobOp, Model, Note, NoteKind, Origin, Outcome, Part,
     Reply, Said, Scene, Stop, ToolCall, ToolResult, Usage, WireKind,
 };
-use tack::wire::prompt::{Message, Piece, Prompt};
+use tack::wire::prompt::{Message, Piece, Prompt, Role};
 
 pub const ALL: [&str; 7] = ["local", "minimal", "pi", "swe-agent", "mini-swe-agent", "qwen-code", "native"];
 
@@ -115,6 +115,22 @@ impl Session {
     pub async fn prompt(&self, harness: &dyn Harness) -> Prompt {
         harness.prompt(&self.view()).await.unwrap()
     }
+}
+
+/// What `harness` would have said for these calls of `minimal`; None where it has no words for them. Found by
+/// having it speak of a session that was held under `minimal`.
+pub async fn in_words_of(harness: &dyn Harness, parts: Vec<Part>, model: &Model) -> Option<Vec<Part>> {
+    let mut session = Session { model: model.clone(), ..Session::new() };
+    session.user("go");
+    session.reply(&*self::harness("minimal"), parts).await;
+    let prompt = session.prompt(harness).await;
+    let said = prompt.messages.into_iter().rev().find(|message| message.role == Role::Assistant)?;
+    let part = |piece| match piece {
+        Piece::Text(text) => Some(Part::Text { text }),
+        Piece::Call { name, args, .. } => Some(call(&name, serde_json::from_str(&args).unwrap())),
+        Piece::Thinking { .. } | Piece::Image { .. } | Piece::Result { .. } => None,
+    };
+    Some(said.pieces.into_iter().filter_map(part).collect())
 }
 
 /// The same small task in each harness's own words.

@@ -59,11 +59,13 @@ fn scenes() -> [(Scene, Model); 2] {
 fn said(values: Values) -> Values {
     let lists = ["names", "closest", "missing"];
     let numbers = ["times", "left", "count", "found", "exit"];
+    let message = serde_json::json!({ "role": "user", "name": null, "text": "Make it polite." });
     let out = super::outcomes::outcomes("submit").into_iter().next();
     SAYING.into_iter().fold(values, |values, name| match name {
         name if lists.contains(&name) => values.with(name, ["read", "edit"]),
         name if numbers.contains(&name) => values.with(name, 3),
         "before" => values.with(name, true),
+        "messages" => values.with(name, [&message]),
         "out" => values.with(name, &out),
         "action" => values.with(name, Action::Submit { text: String::new() }),
         name => values.with(name, "some text"),
@@ -85,7 +87,7 @@ fn prompts(kit: &Kit, values: &Values, faults: &mut Vec<LoadError>) {
 fn sayings(kit: &Kit, values: &Values, faults: &mut Vec<LoadError>) {
     let m = &kit.manifest;
     let named =
-        m.turn.retry.iter().chain(&m.submit.confirm).chain(&m.compact.prompt).chain(&m.compact.back).cloned();
+        m.turn.retry.iter().chain(&m.submit.confirm).chain(m.compact.files().map(|(_, file)| file)).cloned();
     // What a tool answers is tried with outcomes.
     let errors = m.errors.iter().filter(|(name, text)| text.is_some() && *name != "result");
     let errors = errors.filter(|(name, _)| !["refused", "interrupted"].contains(name));

@@ -85,7 +85,7 @@ pub(super) fn text_of(reply: &Reply) -> String {
 }
 
 /// Reasoning that the server left in the text is not looked at.
-fn after_thinking(text: &str) -> usize {
+pub(crate) fn after_thinking(text: &str) -> usize {
     let lead = text.len() - text.trim_start().len();
     let closes = "</think>";
     match text[lead..].starts_with("<think>").then(|| text.find(closes)).flatten() {

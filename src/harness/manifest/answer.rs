@@ -60,12 +60,91 @@ impl Errors {
     }
 }
 
-/// `[compact]`: template files. None: those of `harnesses/common/`.
+/// `[compact]`: when a history that grew too long is replaced, by what, and what of it stays.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Compact {
+    pub strategy: Strategy,
+    pub show: Show,
+    /// Percent of the window at which it is done. None: 80, or only as `reserve` says.
+    pub at: Option<u8>,
+    /// Tokens of the window that have to be free. Passed over where the window has not twice as many.
+    pub reserve: u64,
+    /// Most tokens of a summary. 0: as of any reply.
+    pub most: u64,
+    pub keep: Kept,
+    /// The summariser's system prompt, where it has one of its own.
+    pub system: Option<String>,
     /// Asks for the summary.
     pub prompt: Option<String>,
-    /// Puts `summary` back.
+    /// Lays out `messages` and the `prompt` under `show = "transcript"`.
+    pub transcript: Option<String>,
+    /// Asks whoever takes over for questions about `summary`.
+    pub questions: Option<String>,
+    /// Asks whoever goes for answers to `questions`.
+    pub answers: Option<String>,
+    /// Joins `summary`, `questions` and `answers` into what is handed over.
+    pub handoff: Option<String>,
+    /// Puts `summary` back, as the user.
     pub back: Option<String>,
+    /// What the model says to that; none: nothing.
+    pub reply: Option<String>,
+    /// The user's word that the work goes on, where it was interrupted; none: nothing.
+    pub go_on: Option<String>,
+}
+
+impl Compact {
+    /// The template files that it names, with the keys that do.
+    pub fn files(&self) -> impl Iterator<Item = (&'static str, &String)> {
+        let named = [
+            ("system", &self.system),
+            ("prompt", &self.prompt),
+            ("transcript", &self.transcript),
+            ("questions", &self.questions),
+            ("answers", &self.answers),
+            ("handoff", &self.handoff),
+            ("back", &self.back),
+            ("reply", &self.reply),
+            ("go_on", &self.go_on),
+        ];
+        named.into_iter().filter_map(|(key, file)| Some((key, file.as_ref()?)))
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Strategy {
+    /// One summary.
+    #[default]
+    Summary,
+    /// A summary, then questions by who knows no more than that, then answers by who knows all.
+    Handoff,
+}
+
+/// How the summariser sees the history.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Show {
+    /// As the next request would have it, tools and all, so that the server's prompt cache holds.
+    #[default]
+    Session,
+    /// The same without tools.
+    Words,
+    /// Told in one message.
+    Transcript,
+}
+
+/// `[compact.keep]`: what stays word for word. The newest messages stay as far as any of the three
+/// limits reaches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Kept {
+    /// All that the person said.
+    pub user: bool,
+    /// The newest messages: so many,
+    pub messages: u32,
+    /// of so many tokens together,
+    pub tokens: u64,
+    /// of so many percent of the history.
+    pub percent: u8,
 }

@@ -10,7 +10,7 @@ mod turn;
 
 use serde::Deserialize;
 
-pub use answer::{Compact, Errors, KeepWord, Output};
+pub use answer::{Compact, Errors, KeepWord, Kept, Output, Show, Strategy};
 pub use care::{Again, Check, Context, Edit, Read, Stream};
 pub use dialect::{Dialect, DialectKind, Offer, Salvage, Which};
 pub use request::{

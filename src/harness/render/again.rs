@@ -9,7 +9,7 @@ use crate::harness::View;
 use crate::harness::kit::{Kit, bare_schema};
 use crate::harness::manifest::Again;
 use crate::harness::tell::is_vain;
-use crate::model::{Action, Body, Item, NoteKind, Part, Reply, ToolCall};
+use crate::model::{Action, Body, Item, NoteKind, Part, REPEAT, Reply, ToolCall};
 
 /// Most characters of a text in a call that a server holds to a schema. llama.cpp unrolls such a
 /// bound into its grammar and refuses 2000 of them (`MAX_REPETITION_THRESHOLD`).
@@ -34,15 +34,20 @@ pub(in crate::harness) fn holds(kit: &Kit, view: &View<'_>) -> bool {
 }
 
 /// How many replies at the end of this turn, in a row, came to nothing: they were corrected, none of
-/// their calls could be understood, or all they did was a change of files that was not made.
+/// their calls could be understood, all they did was a change of files that was not made, or they made
+/// the calls of the reply before and got the same.
 fn unusable(items: &[Item]) -> usize {
     let mut count = 0;
     let mut corrected = false;
-    for item in items.iter().rev() {
+    for (at, item) in items.iter().enumerate().rev() {
         match &item.body {
             Body::User(_) => break,
             Body::Note(note) => corrected |= note.kind == NoteKind::Correction,
-            Body::Assistant(reply) if std::mem::take(&mut corrected) || calls_nothing(items, reply) => {
+            Body::Assistant(reply)
+                if std::mem::take(&mut corrected)
+                    || calls_nothing(items, reply)
+                    || is_repetition(&items[..at], (reply, &items[at..])) =>
+            {
                 count += 1;
             }
             // It was cut while it thought, and asked for again.
@@ -62,6 +67,34 @@ fn calls_nothing(items: &[Item], reply: &Reply) -> bool {
     let mut calls = reply.calls().peekable();
     let nothing = |call: &ToolCall| matches!(call.action, Action::Unknown { .. }) || is_vain(items, call);
     calls.peek().is_some() && calls.all(nothing)
+}
+
+/// Whether the reply makes the calls of the one before it in the turn, and what came of them is the same.
+fn is_repetition(before: &[Item], (reply, after): (&Reply, &[Item])) -> bool {
+    let turn = before.iter().rev().take_while(|item| !matches!(item.body, Body::User(_)));
+    let earlier = turn.filter_map(|item| match &item.body {
+        Body::Assistant(reply) => Some(reply),
+        _ => None,
+    });
+    let Some(earlier) = earlier.into_iter().next() else { return false };
+    let said = |reply: &Reply, items| -> Vec<_> {
+        reply.calls().map(|call| (call.name.clone(), call.args.clone(), outcome(items, call))).collect()
+    };
+    let now = said(reply, after);
+    let refused = |(.., outcome): &(String, String, Option<(String, bool)>)| {
+        outcome.as_ref().is_some_and(|(_, repeat)| *repeat)
+    };
+    !now.is_empty() && (now.iter().all(refused) || now == said(earlier, before))
+}
+
+/// What came of a call: its text, and whether it was not run because it repeats one.
+fn outcome(items: &[Item], call: &ToolCall) -> Option<(String, bool)> {
+    items.iter().find_map(|item| match &item.body {
+        Body::Result(result) if result.call == call.id => {
+            Some((result.outcome.text.clone(), result.outcome.data[REPEAT] == true))
+        }
+        _ => None,
+    })
 }
 
 /// The calls of all tools as one schema: what tells them apart comes first, nothing may be added, and

@@ -12,7 +12,9 @@ mod thread;
 
 use serde_json::{Map, Value, json};
 
-use crate::model::{Body, Image, Item, Note, NoteKind, Part, Reply, Said, ToolResult, Watch, WireKind};
+use crate::model::{
+    Body, Image, Item, Note, NoteKind, Part, Reply, Said, Summary, ToolResult, Watch, WireKind,
+};
 use crate::wire::prompt::{LIMITS, Piece, Prompt, Role, Style, ToolSpec};
 
 use super::kit::{Kit, WRAP, opening_name};
@@ -155,10 +157,8 @@ impl History<'_> {
         let mut first = true;
         let mut items = self.view.items;
         if let Some((summary, rest)) = summarized(items) {
+            self.summary(thread, summary, &mut first)?;
             items = rest;
-            let back = super::Saying::SummaryBack { summary: &summary.text, request: &summary.request };
-            let text = self.wrapped(&self.kit.say(&back), &mut first)?;
-            thread.push(Role::User, vec![Piece::Text(text)]);
         }
         let masks = Masks::new(self.kit, items);
         let forgotten = forget::forgotten(items, self.kit.manifest.turn.forget, self.kit.surface);
@@ -166,11 +166,7 @@ impl History<'_> {
         let mut replay = Replay::new(self.kit, self.view);
         for (at, item) in items.iter().enumerate().filter(|(at, _)| !forgotten.contains(at)) {
             match &item.body {
-                Body::User(said) => {
-                    let mut pieces = vec![Piece::Text(self.wrapped(&said.text, &mut first)?)];
-                    self.add_images(&mut pieces, said);
-                    thread.push(Role::User, pieces);
-                }
+                Body::User(said) => self.said(thread, said, &mut first)?,
                 Body::Note(note) => self.note(thread, note)?,
                 Body::Assistant(_) if vain.contains(&at) => {
                     let told = results(items, at).into_iter().flatten().filter(|_| newest == Some(at));
@@ -185,6 +181,38 @@ impl History<'_> {
                 Body::Result(_) | Body::Scene(_) | Body::Summary(_) | Body::Mark(_) => {}
             }
         }
+        Ok(())
+    }
+
+    /// What the person said and is kept, then the summary, then the words that lead on from it.
+    fn summary(&self, thread: &mut Thread, summary: &Summary, first: &mut bool) -> anyhow::Result<()> {
+        for item in self.view.items.iter().filter(|item| summary.kept.contains(&item.id)) {
+            if let Body::User(said) = &item.body {
+                self.said(thread, said, first)?;
+            }
+        }
+        let (text, request) = (&summary.text, &summary.request);
+        let back = self.kit.say(&super::Saying::SummaryBack { summary: text, request });
+        let back = if *first { self.wrapped(&back, first)? } else { back };
+        thread.push(Role::User, vec![Piece::Text(back)]);
+        let values = || self.values.clone().with("summary", text).with("request", request);
+        let compact = &self.kit.manifest.compact;
+        let next = next_message(self.view.items, summary);
+        let go_on = compact.go_on.as_ref().filter(|_| next.is_none());
+        // The model has the word only where the person has it next.
+        let reply = compact.reply.as_ref().filter(|_| next == Some(Role::User) || go_on.is_some());
+        for (role, file) in
+            reply.map(|file| (Role::Assistant, file)).into_iter().chain(go_on.map(|file| (Role::User, file)))
+        {
+            thread.push(role, vec![Piece::Text(self.kit.render(file, &values())?)]);
+        }
+        Ok(())
+    }
+
+    fn said(&self, thread: &mut Thread, said: &Said, first: &mut bool) -> anyhow::Result<()> {
+        let mut pieces = vec![Piece::Text(self.wrapped(&said.text, first)?)];
+        self.add_images(&mut pieces, said);
+        thread.push(Role::User, pieces);
         Ok(())
     }
 
@@ -228,13 +256,24 @@ impl History<'_> {
 }
 
 /// The last summary, and the items that it does not stand for.
-fn summarized(items: &[Item]) -> Option<(&crate::model::Summary, &[Item])> {
+fn summarized(items: &[Item]) -> Option<(&Summary, &[Item])> {
     let summary = items.iter().rev().find_map(|item| match &item.body {
         Body::Summary(summary) => Some(summary),
         _ => None,
     })?;
     let rest = items.iter().position(|item| item.id > summary.upto).unwrap_or(items.len());
     Some((summary, &items[rest..]))
+}
+
+/// Whose is the first message that stayed when the history was summed up.
+fn next_message(items: &[Item], summary: &Summary) -> Option<Role> {
+    let made = |item: &&Item| !matches!(&item.body, Body::Summary(other) if other == summary);
+    let stayed = items.iter().take_while(made).skip_while(|item| item.id <= summary.upto);
+    stayed.into_iter().find_map(|item| match &item.body {
+        Body::User(_) => Some(Role::User),
+        Body::Assistant(_) => Some(Role::Assistant),
+        Body::Note(_) | Body::Result(_) | Body::Scene(_) | Body::Summary(_) | Body::Mark(_) => None,
+    })
 }
 
 /// The results of the reply at `at`: those before the next reply, in the order of their calls.

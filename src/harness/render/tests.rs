@@ -217,6 +217,7 @@ fn a_summary_stands_for_what_is_before_it() {
                 text: "THE SUMMARY".to_owned(),
                 request: "THE REQUEST".to_owned(),
                 upto: ItemId(3),
+                kept: Vec::new(),
             }),
         ),
         user(6, "second wish"),

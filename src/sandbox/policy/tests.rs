@@ -13,7 +13,7 @@ struct Home {
 
 impl Home {
     fn new() -> Home {
-        let top = tempfile::tempdir_in(std::env::current_exe().unwrap().parent().unwrap()).unwrap();
+        let top = tempfile::tempdir_in("/var/tmp").unwrap();
         let home = top.path().canonicalize().unwrap().join("home");
         for dir in
             ["proj/.git/hooks", "proj/.git/objects", "proj/sub/.git", "other", ".ssh", "tmp", ".config/tack"]

@@ -37,6 +37,7 @@ use tokio::sync::oneshot;
 
 use frame::Manner;
 pub use frame::*;
+pub use strict::check;
 
 /// A request as it arrived.
 #[derive(Clone, Debug)]
@@ -95,6 +96,10 @@ type Hook = dyn Fn(&Request) -> Option<Reply> + Send + Sync;
 pub struct Seal(String);
 
 impl Seal {
+    pub fn named(name: &str) -> Self {
+        Self(name.to_owned())
+    }
+
     pub fn make(&self, wire: WireKind, text: &str) -> String {
         let mut hash = DefaultHasher::new();
         (self.prefix(wire), text).hash(&mut hash);

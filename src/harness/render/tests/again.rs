@@ -84,6 +84,30 @@ fn a_reply_that_can_be_used_and_a_new_prompt_end_it() {
 }
 
 #[test]
+fn the_same_call_with_the_same_result_came_to_nothing() {
+    let loaded = forked("minimal", AGAIN);
+    let list = |id: u64, gave: &str| {
+        let id_of = format!("c{id}");
+        let one = call(&id_of, "bash", "{\"command\": \"ls\"}");
+        let mut came = result(id + 1, &id_of, gave);
+        if let Body::Result(result) = &mut came.body {
+            gave.clone_into(&mut result.outcome.text);
+        }
+        [said("minimal", id, vec![one], Stop::Calls), came]
+    };
+    let mut items = vec![user(1, "go")];
+    for (at, (gave, want)) in
+        [("a", 0.0), ("a", 0.4), ("a", 0.7), ("a b", 0.0), ("a b", 0.4)].iter().enumerate()
+    {
+        items.extend(list(2 + 2 * at as u64, gave));
+        assert_eq!(conditions(&asked(&loaded, &bench(false), &items)), (*want, false), "{at}");
+    }
+    items.push(user(20, "again"));
+    items.extend(list(21, "a b"));
+    assert_eq!(conditions(&asked(&loaded, &bench(false), &items)), (0.0, false));
+}
+
+#[test]
 fn the_schema_holds_all_calls_and_bounds_their_texts() {
     let loaded = forked("pi", "[[again]]\nschema = true\n");
     let schema = asked(&loaded, &bench(true), &corrected(1)).answer.unwrap();

@@ -63,7 +63,7 @@ fn any_body() -> impl Strategy<Value = Body> {
         3 => (0u8..6).prop_map(|id| result(1, &format!("c{id}"), "gave").body),
         1 => Just(Body::Result(loose)),
         1 => Just(Body::Mark(Mark::Interrupted)),
-        1 => (0u64..9).prop_map(|upto| Body::Summary(Summary { text: "sum".to_owned(), request: String::new(), upto: ItemId(upto) })),
+        1 => (0u64..9).prop_map(|upto| Body::Summary(Summary { text: "sum".to_owned(), request: String::new(), upto: ItemId(upto), kept: Vec::new() })),
     ]
 }
 

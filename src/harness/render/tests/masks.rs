@@ -145,7 +145,7 @@ fn a_summary_begins_the_count_anew() {
     (0..5).for_each(|_| log.calls(1, 0, &long("early")));
     assert_eq!(log.masked().results, 3);
     let upto = ItemId(log.items.len() as u64);
-    let summary = Summary { text: "sum".to_owned(), request: String::new(), upto };
+    let summary = Summary { text: "sum".to_owned(), request: String::new(), upto, kept: Vec::new() };
     log.items.push(item(log.next(), Body::Summary(summary)));
     (0..4).for_each(|_| log.calls(1, 0, &long("late")));
     assert_eq!(log.masked().results, 0);
