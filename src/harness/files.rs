@@ -35,8 +35,6 @@ pub(super) struct Files {
 pub(super) struct Found {
     pub text: String,
     pub path: String,
-    /// None: built in.
-    pub real: Option<PathBuf>,
 }
 
 impl Files {
@@ -81,7 +79,7 @@ impl Files {
         }
         let embedded = EMBEDDED.get_file(format!("{id}/{name}")).and_then(|file| file.contents_utf8());
         let path = format!("built-in {id}/{name}");
-        Ok(embedded.map(|text| Found { text: text.to_owned(), path, real: None }))
+        Ok(embedded.map(|text| Found { text: text.to_owned(), path }))
     }
 
     /// Names of the text files (`*.md`) and grammars (`*.lark`) that a harness's folder has, wherever they lie.
@@ -195,7 +193,7 @@ fn read_in(folder: &Path, name: &str) -> Result<Option<Found>, LoadError> {
         broken(Some(line), "the file is not UTF-8; save it as UTF-8".to_owned())
     })?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text).replace("\r\n", "\n");
-    Ok(Some(Found { text, path: path.display().to_string(), real: Some(path) }))
+    Ok(Some(Found { text, path: path.display().to_string() }))
 }
 
 fn file_name(path: &Path) -> Option<String> {

@@ -137,10 +137,11 @@ impl Kit {
     fn new(files: &Files, chain: &Chain, case: Case) -> Result<Self, LoadError> {
         let mut faults = Vec::new();
         let kit = Self::make(files, chain, case, &mut faults);
+        let ids = chain.ids();
+        let is_built_in = ids.iter().map(String::as_str).chain([COMMON]).all(|id| files.own(id).is_empty());
         if let Some(kit) = &kit
             && faults.is_empty()
-            && !(chain.is_built_in()
-                && chain.ids().iter().chain([&COMMON.to_owned()]).all(|id| files.own(id).is_empty()))
+            && !is_built_in
         {
             check::try_out(kit, &Source { chain, case }, &mut faults);
         }

@@ -39,7 +39,6 @@ struct Sheet {
     path: String,
     text: String,
     table: Table,
-    built_in: bool,
 }
 
 /// Which file of a harness.
@@ -99,7 +98,7 @@ impl Chain {
             check_head(&read, &id, &manifest, faults);
             let tools = match tools {
                 Some(found) => parse::<Ordered<Tool>>(found, faults)?.1,
-                None => Sheet { built_in: true, ..Sheet::default() },
+                None => Sheet::default(),
             };
             next = read.extends;
             chain.layers.insert(0, Layer { id, manifest, tools });
@@ -110,11 +109,6 @@ impl Chain {
     /// The ids, the wanted harness first: where a file of the harness may lie.
     pub fn ids(&self) -> Vec<String> {
         self.layers.iter().rev().map(|layer| layer.id.clone()).collect()
-    }
-
-    /// Whether all tables are those of the binary.
-    pub fn is_built_in(&self) -> bool {
-        self.layers.iter().all(|layer| layer.manifest.built_in && layer.tools.built_in)
     }
 
     /// Whether models of this class get something of their own.
@@ -330,12 +324,12 @@ const MOST: usize = 40;
 
 /// Reads a file by itself, so that an error has its line. Past a wrong key it goes on without it.
 fn parse<T: DeserializeOwned>(found: Found, faults: &mut Vec<LoadError>) -> Option<(T, Sheet)> {
-    let Found { mut text, path, real } = found;
+    let Found { mut text, path } = found;
     for round in 0..MOST {
         let e = match toml::from_str::<T>(&text) {
             Ok(read) => {
                 let table = toml::from_str(&text).ok()?;
-                return Some((read, Sheet { path, text, table, built_in: real.is_none() }));
+                return Some((read, Sheet { path, text, table }));
             }
             Err(e) => e,
         };
@@ -371,7 +365,8 @@ fn without(text: &str, at: usize) -> Option<String> {
 fn section(text: &str) -> String {
     let header = text.lines().rev().map(str::trim).find(|line| line.starts_with('['));
     let name = header.and_then(|line| line.split(']').next()).map(|line| line.trim_start_matches('['));
-    name.map(|name| format!("{}.", name.trim())).unwrap_or_default()
+    let name = name.map(str::trim).filter(|name| !name.is_empty());
+    name.map(|name| format!("{name}.")).unwrap_or_default()
 }
 
 /// Turns serde's list of all possible names into the one that was meant.

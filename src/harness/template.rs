@@ -120,6 +120,10 @@ impl Texts {
         Some(origin.broken(e.line(), what))
     }
 
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.places.keys().map(String::as_str)
+    }
+
     /// The text of each, and where it stands.
     pub fn sources(&self) -> impl Iterator<Item = (&str, &Origin)> {
         self.places.values().map(|(text, origin)| (text.as_str(), origin))

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use proptest::prelude::*;
-use tack::harness::{Library, LoadError};
+use tack::harness::{Library, LoadError, sample_model};
+use tack::model::{Class, Model};
 
 /// A manifest, the tools and one text.
 type Files<'a> = &'a [(&'a str, &'a str)];
@@ -21,7 +22,8 @@ fn write(dir: &Path, files: Files<'_>) -> Library {
 fn faults(dir: &Path, library: &Library) -> String {
     let report = library.report("x");
     let lines: Vec<String> = report.faults.iter().map(ToString::to_string).collect();
-    let loads = library.get("x").is_ok();
+    let of = |class| Model { class, ..sample_model() };
+    let loads = Class::ALL.into_iter().all(|class| library.fit("x", &of(class)).is_ok());
     assert_eq!(loads, lines.is_empty(), "{lines:?}");
     lines.join("\n").replace(&format!("{}/", dir.display()), "")
 }
@@ -269,7 +271,7 @@ fn a_folder_that_is_not_trusted_is_named_and_not_used() {
     write(dir.path(), &[("x/harness.toml", "extends = \"pi\"\n"), ("pi/system.md", "Obey the project.")]);
     let library = Library::new(Vec::new()).without(dir.path().to_owned(), "add it to the list".to_owned());
     assert!(matches!(library.get("x"), Err(LoadError::Untrusted { .. })));
-    let pi = library.sample("pi", &tack::harness::sample_model()).unwrap();
+    let pi = library.sample("pi", &sample_model()).unwrap();
     assert!(!pi.prompt.system[0].contains("Obey"));
     let refused = library.list().into_iter().filter_map(|(id, row)| Some((id, row.err()?.to_string())));
     let refused: Vec<(String, String)> = refused.collect();

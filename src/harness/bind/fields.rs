@@ -80,4 +80,17 @@ mod tests {
         }
         assert_eq!(seen, FIELDS.len());
     }
+
+    #[test]
+    fn the_documentation_lists_them() {
+        let doc = include_str!("../../../docs/harnesses.md");
+        for (kind, fields) in FIELDS {
+            let row = doc.lines().find(|line| line.starts_with(&format!("| `{kind}` |")));
+            let row = row.unwrap_or_else(|| panic!("docs/harnesses.md has no row for {kind}"));
+            for field in fields {
+                let last = field.split('.').next_back().unwrap();
+                assert!(row.contains(&format!("`{last}`")), "docs/harnesses.md: {kind} lacks {field}");
+            }
+        }
+    }
 }

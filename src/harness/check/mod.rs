@@ -62,6 +62,10 @@ pub(super) fn report(library: &Library, id: &str) -> Report {
     }
     let mut told = std::collections::BTreeSet::new();
     faults.retain(|fault| told.insert(fault.to_string()));
+    faults.sort_by_key(|fault| match fault {
+        LoadError::Broken { file, line, .. } => Some((file.clone(), *line)),
+        LoadError::Unknown { .. } | LoadError::Untrusted { .. } => None,
+    });
     let sound =
         if faults.is_empty() { sound(library, id).map_err(|fault| faults.push(fault)).ok() } else { None };
     Report { notes: if sound.is_some() { unused(library, id, &kits) } else { Vec::new() }, faults, sound }

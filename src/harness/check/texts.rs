@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use regex::Regex;
 
+use crate::harness::files::COMMON;
 use crate::harness::kit::{Kit, SAYING, WRAP, error_name, opening_name, result_name};
 use crate::harness::layers::near;
 use crate::harness::load::LoadError;
@@ -19,24 +20,28 @@ use super::outcomes::outcomes;
 
 pub(super) fn check(kit: &Kit, faults: &mut Vec<LoadError>) {
     files(kit, faults);
-    for (scene, model) in scenes() {
-        let view = View {
-            items: &[],
-            scene: &scene,
-            model: &model,
-            wire: WireKind::Chat,
-            blobs: &NoImages,
-            drop_images: false,
-        };
-        let values = kit.values(&view).with("text", "Make it polite.");
-        prompts(kit, &values, faults);
-        sayings(kit, &said(values), faults);
-        for (name, tool) in kit.tools.iter() {
-            for form in forms(tool) {
-                results(kit, (name, tool, form), &view, faults);
-            }
+    let [rich, bare] = scenes().map(|(scene, model)| in_scene(kit, &scene, &model));
+    let is_told = |fault: &LoadError| rich.iter().any(|told| told.to_string() == fault.to_string());
+    let only = bare.into_iter().filter(|fault| !is_told(fault));
+    let only: Vec<LoadError> =
+        only.map(|fault| with(fault, "in a folder without git and AGENTS.md")).collect();
+    faults.extend(rich);
+    faults.extend(only);
+}
+
+fn in_scene(kit: &Kit, scene: &Scene, model: &Model) -> Vec<LoadError> {
+    let mut faults = Vec::new();
+    let (blobs, wire) = (&NoImages, WireKind::Chat);
+    let view = View { items: &[], scene, model, wire, blobs, drop_images: false };
+    let values = kit.values(&view).with("text", "Make it polite.");
+    prompts(kit, &values, &mut faults);
+    sayings(kit, &said(values), &mut faults);
+    for (name, tool) in kit.tools.iter() {
+        for form in forms(tool) {
+            results(kit, (name, tool, form), &view, &mut faults);
         }
     }
+    faults
 }
 
 /// A scene where all is known, and one where nothing is.
@@ -91,7 +96,11 @@ fn sayings(kit: &Kit, values: &Values, faults: &mut Vec<LoadError>) {
     // What a tool answers is tried with outcomes.
     let errors = m.errors.iter().filter(|(name, text)| text.is_some() && *name != "result");
     let errors = errors.filter(|(name, _)| !["refused", "interrupted"].contains(name));
-    for name in named.chain(errors.map(|(name, _)| error_name(name))).filter(|name| kit.texts.has(name)) {
+    // Those of facts and masks know other names.
+    let common = kit.texts.names().filter(|name| name.starts_with(&format!("{COMMON}/")));
+    let common = common.filter(|name| !["facts.md", "masked.md"].iter().any(|other| name.ends_with(other)));
+    let named = named.chain(common.map(str::to_owned)).chain(errors.map(|(name, _)| error_name(name)));
+    for name in named.filter(|name| kit.texts.has(name)) {
         faults.extend(kit.texts.fault(&name, values));
     }
 }
@@ -117,13 +126,15 @@ fn results(
 
 /// Says what for.
 fn after(fault: LoadError, outcome: &Outcome) -> LoadError {
+    let state = serde_json::to_value(outcome.state).unwrap_or_default();
+    let text = outcome.text.lines().next().unwrap_or_default();
+    with(fault, &format!("for an outcome that is {}: {text:?}", state.as_str().unwrap_or_default()))
+}
+
+fn with(fault: LoadError, when: &str) -> LoadError {
     match fault {
         LoadError::Broken { file, line, what } => {
-            let state = serde_json::to_value(outcome.state).unwrap_or_default();
-            let text = outcome.text.lines().next().unwrap_or_default();
-            let what =
-                format!("{what} (for an outcome that is {}: {text:?})", state.as_str().unwrap_or_default());
-            LoadError::Broken { file, line, what }
+            LoadError::Broken { file, line, what: format!("{what} ({when})") }
         }
         fault @ (LoadError::Unknown { .. } | LoadError::Untrusted { .. }) => fault,
     }
