@@ -11,7 +11,7 @@ impl Agent {
         match live.look(&self.model) {
             Look::Same => {}
             Look::New(harness) => {
-                self.harness = harness;
+                self.harness = harness.fresh().unwrap_or(harness);
                 self.see_more().await;
             }
             Look::Broken(fault) => {

@@ -15,6 +15,7 @@ mod harmless;
 mod instructions;
 mod live;
 mod named;
+mod programs;
 mod project;
 mod reads;
 mod request;
@@ -28,8 +29,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::config::CheckKeys;
-use crate::harness::{Blobs, Harness, Live, View};
-use crate::model::{BlobId, Body, Item, ItemId, Mark, Model, Part, Scene, Seen, Usage};
+use crate::harness::{Blobs, Harness, Live, Programs, View};
+use crate::model::{BlobId, Body, Item, ItemId, Mark, Model, Outcome, Part, Scene, Seen, Usage};
 use crate::sandbox::{Policy, Sandbox};
 use crate::store::{BlobStore, Loaded, Session};
 use crate::tools::{KeepBlob, Toolbox};
@@ -37,6 +38,7 @@ use crate::wire::Client;
 
 pub use answer::{Holds, Schema};
 pub use event::{End, Event, Outbox, events};
+pub use programs::Launcher;
 pub use stop::{Stopper, Why};
 
 use check::Gate;
@@ -50,6 +52,8 @@ pub struct Setup {
     pub harness: Arc<dyn Harness>,
     /// Where the harness comes from, when edits of its files are to count in this session.
     pub live: Option<Live>,
+    /// Starts what an external harness runs.
+    pub programs: Arc<dyn Programs>,
     pub policy: Policy,
     pub sandbox: Arc<dyn Sandbox>,
     /// The environment of commands, already cleaned.
@@ -85,6 +89,7 @@ pub struct Agent {
     client: Arc<dyn Client>,
     harness: Arc<dyn Harness>,
     live: Option<Live>,
+    programs: Arc<dyn Programs>,
     policy: Policy,
     sandbox: Arc<dyn Sandbox>,
     env: Vec<(OsString, OsString)>,
@@ -138,13 +143,15 @@ impl Agent {
         let given = items.iter().flat_map(given_ids).collect();
         let toolbox = Toolbox::default();
         toolbox.restore(items.iter().flat_map(seen));
+        toolbox.restore_tasks(items.iter().filter_map(outcome));
         let drop_images = items.iter().any(|item| is_blind(item, &setup.model));
         Self {
             cost: setup.model.prices.map(|_| 0.0),
             model: setup.model,
             client: setup.client,
-            harness: setup.harness,
+            harness: setup.harness.fresh().unwrap_or(setup.harness),
             live: setup.live,
+            programs: setup.programs,
             policy: setup.policy,
             sandbox: setup.sandbox,
             env: setup.env,
@@ -251,6 +258,7 @@ impl Agent {
         self.newest = id;
         self.given.extend(given_ids(&item));
         self.items.push(item);
+        self.harness.heard(&self.view()).await;
         id
     }
 
@@ -267,12 +275,14 @@ impl Agent {
             wire: self.model.wire,
             blobs: &self.blobs,
             drop_images: self.drop_images,
+            programs: &*self.programs,
         }
     }
 
     /// Ends what still runs. To be called before the agent is let go.
     pub async fn close(&mut self) {
         self.toolbox.stop_all().await;
+        self.harness.close().await;
         self.out.flush().await;
     }
 }
@@ -282,6 +292,13 @@ fn seen(item: &Item) -> &[Seen] {
     match &item.body {
         Body::Result(result) => &result.outcome.seen,
         _ => &[],
+    }
+}
+
+fn outcome(item: &Item) -> Option<&Outcome> {
+    match &item.body {
+        Body::Result(result) => Some(&result.outcome),
+        _ => None,
     }
 }
 

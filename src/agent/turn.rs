@@ -22,6 +22,9 @@ impl Agent {
         if let End::Completed { .. } = end {
             self.push(Body::Mark(Mark::Completed { usage: self.usage })).await;
         }
+        if let Some(trouble) = self.harness.trouble() {
+            self.warn(trouble).await;
+        }
         self.settle().await;
         if !self.session.recording() {
             self.out.send(Event::NotRecorded).await;
@@ -160,9 +163,11 @@ impl Agent {
         for ended in self.toolbox.ended() {
             let text = self.harness.say(&Saying::JobEnded {
                 id: &ended.id,
+                call: self.call_of_job(&ended.id),
                 command: &ended.command,
                 exit: ended.exit,
                 tail: &ended.tail,
+                file: ended.output_file.as_deref(),
             });
             self.note(NoteKind::Job, text).await;
         }
@@ -176,15 +181,29 @@ impl Agent {
             let text = self.harness.say(&Saying::ReadsEnough { files: &files });
             self.note(NoteKind::Guard, text).await;
         }
-        for text in self.harness.notes(&self.view()).await? {
-            let harness = Some(self.harness.id().to_owned());
-            self.push(Body::Note(Note { kind: NoteKind::Reminder, text, harness })).await;
+        for note in self.harness.notes(&self.view()).await? {
+            self.push(Body::Note(note)).await;
         }
         Ok(())
     }
 
+    /// The id, as the server knows it, of the call that started a job.
+    fn call_of_job(&self, job: &str) -> &str {
+        let started = self.items.iter().rev().find_map(|item| match &item.body {
+            Body::Result(result) if result.outcome.data["job"] == job => Some(&result.call),
+            _ => None,
+        });
+        let Some(started) = started else { return "" };
+        let calls = self.items.iter().rev().filter_map(|item| match &item.body {
+            Body::Assistant(reply) => Some(reply),
+            _ => None,
+        });
+        let call = calls.flat_map(Reply::calls).find(|call| call.id == *started);
+        call.and_then(|call| call.given.as_deref()).unwrap_or(&started.0)
+    }
+
     pub(super) async fn note(&mut self, kind: NoteKind, text: String) {
-        self.push(Body::Note(Note { kind, text, harness: None })).await;
+        self.push(Body::Note(Note { kind, text, harness: None, file: None })).await;
     }
 
     /// Tells the person something that does not end the turn.

@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn each_sign_is_read_from_what_happened() {
         let ok = || Outcome::ok("ok");
-        let note = Note { kind: NoteKind::Correction, text: "no".into(), harness: None };
+        let note = Note { kind: NoteKind::Correction, text: "no".into(), harness: None, file: None };
         let unknown = Action::Unknown { name: "x".into(), why: "none".into() };
         let mut as_text = did(1, edit(), ok());
         if let Body::Assistant(Reply { parts, .. }) = &mut as_text[0]

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::path::PathBuf;
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Frontend, item};
@@ -129,8 +130,10 @@ impl<W: Write> Json<W> {
         if let Some((number, begun)) = begun {
             self.item("completed", number, item::ended(&call, &begun, &result.outcome, &self.cwd))?;
         }
-        if let Action::Todo { items } = &call.action {
-            self.todo(items)?;
+        if let Action::Todo { .. } | Action::Tasks { .. } = &call.action
+            && let Ok(items) = Vec::<TodoItem>::deserialize(&result.outcome.data["items"])
+        {
+            self.todo(&items)?;
         }
         self.full(&json!({
             "type": "tack.result", "call": result.call, "state": result.outcome.state,

@@ -35,6 +35,8 @@ pub(super) struct Files {
 pub(super) struct Found {
     pub text: String,
     pub path: String,
+    /// The harness's folder on the disk that has it; None: it is built in.
+    pub dir: Option<PathBuf>,
 }
 
 impl Files {
@@ -79,7 +81,14 @@ impl Files {
         }
         let embedded = EMBEDDED.get_file(format!("{id}/{name}")).and_then(|file| file.contents_utf8());
         let path = format!("built-in {id}/{name}");
-        Ok(embedded.map(|text| Found { text: text.to_owned(), path }))
+        Ok(embedded.map(|text| Found { text: text.to_owned(), path, dir: None }))
+    }
+
+    /// The folder in which a harness's program lies, from the last that has it. Built-in harnesses have none.
+    pub fn program(&self, id: &str, name: &str) -> Option<PathBuf> {
+        let name = name.strip_prefix("./").unwrap_or(name);
+        let folders = self.dirs.iter().rev().map(|dir| dir.join(id));
+        folders.filter(|_| is_plain(id) && is_plain(name)).find(|folder| folder.join(name).is_file())
     }
 
     /// Names of the text files (`*.md`) and grammars (`*.lark`) that a harness's folder has, wherever they lie.
@@ -193,7 +202,7 @@ fn read_in(folder: &Path, name: &str) -> Result<Option<Found>, LoadError> {
         broken(Some(line), "the file is not UTF-8; save it as UTF-8".to_owned())
     })?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text).replace("\r\n", "\n");
-    Ok(Some(Found { text, path: path.display().to_string() }))
+    Ok(Some(Found { text, path: path.display().to_string(), dir: Some(folder.to_owned()) }))
 }
 
 fn file_name(path: &Path) -> Option<String> {

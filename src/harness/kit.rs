@@ -9,10 +9,11 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::model::{Calls, Class, Guards, Limits, Model, Outcome, Part, Reply, ToolCall, WireKind};
+use crate::model::{Calls, Class, Guards, Limits, Model, Note, Outcome, Part, Reply, ToolCall, WireKind};
 use crate::wire::prompt::{Free, Grammar, Prompt};
 
 use super::check;
+use super::external::Program;
 use super::files::{COMMON, Files};
 use super::layers::{Case, Chain, File, near};
 use super::load::LoadError;
@@ -66,6 +67,10 @@ pub(super) struct Kit {
     pub tools: Tools,
     pub surface: u64,
     pub texts: Texts,
+    /// Templates for fields of actions.
+    pub fields: Texts,
+    /// Folder of the program of each tool that runs one.
+    pub programs: BTreeMap<String, String>,
     /// The harness's own text files as they are, for `file()`.
     pub files: Arc<BTreeMap<String, String>>,
     /// What of a template's facts never changes: made once, as every result and request asks for it.
@@ -86,6 +91,10 @@ impl Loaded {
             self.kits[place(case)].get_or_init(|| Some(Box::new(kit)));
         }
         Ok(self)
+    }
+
+    pub(super) fn program(&self) -> Option<Program> {
+        self.chain.program().cloned()
     }
 
     /// What the tables of this harness can tell of the model.
@@ -156,6 +165,7 @@ impl Kit {
     pub fn make(files: &Files, chain: &Chain, case: Case, faults: &mut Vec<LoadError>) -> Option<Self> {
         let (manifest, tools) = chain.merge(case, faults)?;
         let surface = surface(&manifest, &tools);
+        let programs = check::programs(files, (&manifest.id, &tools), &Source { chain, case }, faults);
         let (own, paths) = own_texts(files, chain).map_err(|fault| faults.push(fault)).ok()?;
         let bare = Values::of_tools(&manifest.id, &tools).with("offer", manifest.dialect.offer);
         let mut kit = Self {
@@ -164,6 +174,8 @@ impl Kit {
             tools,
             surface,
             texts: Texts::new(),
+            fields: Texts::for_fields(),
+            programs,
             files: Arc::new(own),
             bare,
         };
@@ -171,6 +183,7 @@ impl Kit {
         check::tables(&kit, &source, faults);
         kit.add_common(files, faults);
         kit.add_inline(&source, faults);
+        kit.add_fills(&source, faults);
         kit.add_files(&source, &paths, faults);
         Some(kit)
     }
@@ -213,6 +226,9 @@ impl Kit {
                 add(&error_name(name), text, &[BARE, &SAYING], (File::Manifest, &["errors", name]));
             }
         }
+        for (name, hint) in manifest.absent.iter() {
+            add(&absent_name(name), hint, &[BARE], (File::Manifest, &["absent", name]));
+        }
         for (at, opening) in manifest.opening.iter().enumerate() {
             if let Some(text) = &opening.text {
                 let keys = ["opening", &at.to_string(), "text"];
@@ -220,7 +236,38 @@ impl Kit {
             }
         }
         if let Some(text) = &manifest.notes.wrap {
-            add(WRAP, text, &[FACTS, &["text"]], (File::Manifest, &["notes", "wrap"]));
+            add(WRAP, text, &[FACTS, &["text", "kind"]], (File::Manifest, &["notes", "wrap"]));
+        }
+        for (at, reminder) in manifest.reminder.iter().enumerate() {
+            if let Some(text) = &reminder.wrap {
+                let keys = ["reminder", &at.to_string(), "wrap"];
+                add(&wrap_name(at), text, &[FACTS, &["text"]], (File::Manifest, &keys));
+            }
+        }
+    }
+
+    /// Templates over the parameters of a call.
+    fn add_fills(&mut self, source: &Source<'_>, faults: &mut Vec<LoadError>) {
+        for (name, tool) in self.tools.iter() {
+            let known: Vec<&str> = tool.params.names().chain(["args"]).collect();
+            let own =
+                tool.when.iter().flat_map(|(word, v)| v.fill.iter().map(move |fill| (Some(word), fill)));
+            for (word, (field, text)) in tool.fill.iter().map(|fill| (None, fill)).chain(own) {
+                let keys: Vec<&str> = match word {
+                    Some(word) => vec![name, "when", word, "fill", field],
+                    None => vec![name, "fill", field],
+                };
+                if field == "command" && super::bind::has_loose_hole(text) {
+                    let what = format!(
+                        "`{name}` fills `command` within quotes, a here-document or a comment; leave those out, as \
+                         what is filled in is quoted anyway"
+                    );
+                    faults.push(source.fault(File::Tools, &keys, None, what));
+                    continue;
+                }
+                let origin = source.origin(File::Tools, &keys);
+                faults.extend(self.fields.add(&fill_name(name, word, field), text, &[&known], origin).err());
+            }
         }
     }
 
@@ -239,6 +286,9 @@ impl Kit {
         }
         for (at, reminder) in m.reminder.iter().enumerate() {
             add(&reminder.file, &["reminder", &at.to_string(), "file"], facts);
+        }
+        for (at, more) in m.user.more.iter().enumerate() {
+            add(&more.file, &["user", "more", &at.to_string(), "file"], facts);
         }
         let said: &[&[&str]] = &[FACTS, &["text"]];
         m.user.first.iter().for_each(|file| add(file, &["user", "first"], said));
@@ -316,6 +366,14 @@ impl Kit {
         })
     }
 
+    /// What to use instead of a tool that is not offered.
+    pub fn absent_hint(&self, name: &str) -> String {
+        self.texts.render(&absent_name(name), &self.bare).unwrap_or_else(|e| {
+            tracing::warn!("{}: {e:#}", self.id);
+            String::new()
+        })
+    }
+
     pub fn tool(&self, name: &str) -> Option<(&str, &Tool)> {
         self.tools.iter().find(|(known, _)| *known == name)
     }
@@ -334,6 +392,7 @@ impl Kit {
                 whole: set(edit.whole),
                 window: set(read.window),
                 once: read.once,
+                most: set(read.most),
             },
             reads: turn.reads,
             check_rounds: check.rounds,
@@ -443,7 +502,7 @@ impl Harness for Loaded {
         tell::submitted(self.kit(view.model), call, outcome, view)
     }
 
-    async fn notes(&self, view: &View<'_>) -> anyhow::Result<Vec<String>> {
+    async fn notes(&self, view: &View<'_>) -> anyhow::Result<Vec<Note>> {
         remind::due(self.kit(view.model), view)
     }
 
@@ -454,14 +513,19 @@ impl Harness for Loaded {
 
 /// What texts about a call, a result or the loop may use besides the facts.
 #[rustfmt::skip]
-pub(super) const SAYING: [&str; 35] = [
+pub(super) const SAYING: [&str; 41] = [
     "text", "out", "action", "args", "name", "names", "closest", "param", "wanted", "got", "missing",
     "problem", "example", "usage", "found", "why", "times", "left", "summary", "request", "diff", "shown",
-    "count", "command", "exit", "tail", "focus", "schema", "first", "files", "before", "messages", "prompt",
-    "questions", "answers",
+    "count", "command", "exit", "tail", "focus", "schema", "first", "files", "before", "call", "output_file",
+    "messages", "prompt", "questions", "answers", "problems", "extra", "hint", "got_type",
 ];
 
 pub(super) const WRAP: &str = "notes.wrap";
+
+/// The wrap of the reminder in this place.
+pub(super) fn wrap_name(at: usize) -> String {
+    format!("reminder.{at}.wrap")
+}
 
 pub(super) fn result_name(tool: &str) -> String {
     format!("tools.{tool}.result")
@@ -469,6 +533,15 @@ pub(super) fn result_name(tool: &str) -> String {
 
 pub(super) fn error_name(error: &str) -> String {
     format!("errors.{error}")
+}
+
+/// A field's template of a tool, or of one of its variants.
+pub(super) fn fill_name(tool: &str, variant: Option<&str>, field: &str) -> String {
+    format!("fill.{tool}.{}.{field}", variant.unwrap_or_default())
+}
+
+pub(super) fn absent_name(tool: &str) -> String {
+    format!("absent.{tool}")
 }
 
 pub(super) fn opening_name(at: usize) -> String {

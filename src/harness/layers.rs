@@ -3,15 +3,18 @@
 //! The lowest layer is the root of the chain. Each harness lays its base over what is below, then
 //! its table for the class, so that a fork's word wins over its parent's word for a class.
 
+use std::path::PathBuf;
+
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
 use crate::model::{Calls, Class};
 
+use super::external::Program;
 use super::files::{Files, Found};
 use super::load::{LoadError, nearest};
-use super::manifest::{Manifest, SCHEMA};
+use super::manifest::{Dialect, DialectKind, Manifest, SCHEMA};
 use super::place::{find, line};
 use super::tool::{Ordered, Tool, Tools};
 
@@ -31,6 +34,16 @@ struct Layer {
     id: String,
     manifest: Sheet,
     tools: Sheet,
+    program: Word,
+}
+
+/// What a harness says of a program.
+enum Word {
+    /// Nothing: it keeps what it extends.
+    Nothing,
+    /// It names another dialect, and so does without.
+    Without,
+    Program(Program),
 }
 
 /// One file of tables.
@@ -39,6 +52,8 @@ struct Sheet {
     path: String,
     text: String,
     table: Table,
+    /// The harness's folder; None: built in.
+    dir: Option<PathBuf>,
 }
 
 /// Which file of a harness.
@@ -94,14 +109,15 @@ impl Chain {
                 faults.push(fault);
                 None
             });
-            let (read, manifest) = parse::<Manifest>(found, faults)?;
+            let (read, mut manifest) = parse::<Manifest>(found, faults)?;
             check_head(&read, &id, &manifest, faults);
+            let program = take_program(&id, &read, &mut manifest, faults);
             let tools = match tools {
                 Some(found) => parse::<Ordered<Tool>>(found, faults)?.1,
                 None => Sheet::default(),
             };
             next = read.extends;
-            chain.layers.insert(0, Layer { id, manifest, tools });
+            chain.layers.insert(0, Layer { id, manifest, tools, program });
         }
         Some(chain)
     }
@@ -109,6 +125,15 @@ impl Chain {
     /// The ids, the wanted harness first: where a file of the harness may lie.
     pub fn ids(&self) -> Vec<String> {
         self.layers.iter().rev().map(|layer| layer.id.clone()).collect()
+    }
+
+    /// The program that is asked, where one is.
+    pub fn program(&self) -> Option<&Program> {
+        let said = self.layers.iter().rev().find(|layer| !matches!(layer.program, Word::Nothing))?;
+        match &said.program {
+            Word::Program(program) => Some(program),
+            Word::Nothing | Word::Without => None,
+        }
     }
 
     /// Whether models of this class get something of their own.
@@ -178,6 +203,10 @@ impl Chain {
             (choice.keep.is_empty() || choice.keep.iter().any(|kept| kept == name))
                 && !choice.drop.iter().any(|dropped| dropped == name)
         });
+        for (_, tool) in tools.iter_mut() {
+            let without = std::mem::take(&mut tool.without);
+            tool.params.retain(|name| !without.iter().any(|left_out| left_out == name));
+        }
     }
 
     /// An error at the key, or at `word` in its value.
@@ -291,6 +320,47 @@ pub(super) fn near<'a>(wrong: &str, names: impl Iterator<Item = &'a str>) -> Str
     nearest(wrong, names).map(|near| format!("; did you mean `{near}`")).unwrap_or_default()
 }
 
+/// Takes what is said of a program out of the table, so that below it the base's dialect stays.
+fn take_program(id: &str, read: &Manifest, sheet: &mut Sheet, faults: &mut Vec<LoadError>) -> Word {
+    let mut broken = |keys: &[&str], what: &str| {
+        let line = find(&sheet.text, keys, None).map(|place| place.line);
+        faults.push(LoadError::broken(sheet.path.clone(), line, what.to_owned()));
+        Word::Nothing
+    };
+    let classes = [&read.class.s, &read.class.m, &read.class.l, &read.class.f];
+    let probed = [&read.probed.wire, &read.probed.text, &read.probed.none];
+    let over = classes.into_iter().chain(probed).flatten().map(|manifest| &manifest.dialect);
+    let names = |dialect: &Dialect| dialect.kind == DialectKind::External || !dialect.command.is_empty();
+    if over.into_iter().any(names) {
+        let what = "a program is for all models: name it under `[dialect]`, not for a class or probe";
+        return broken(&["class"], what);
+    }
+    let dialect = &read.dialect;
+    if dialect.kind != DialectKind::External {
+        if names(dialect) {
+            return broken(
+                &["dialect", "command"],
+                "`dialect.command` needs `kind = \"external\"` beside it",
+            );
+        }
+        let said = sheet.table.get("dialect").is_some_and(|dialect| dialect.get("kind").is_some());
+        return if said { Word::Without } else { Word::Nothing };
+    }
+    if dialect.command.first().is_none_or(|program| program.trim().is_empty()) {
+        let what = "`kind = \"external\"` needs `command`, such as `command = [\"python3\", \"harness.py\"]`";
+        return broken(&["dialect", "kind"], what);
+    }
+    let Some(dir) = sheet.dir.clone() else {
+        return broken(&["dialect", "kind"], "a harness that is built in cannot name a program");
+    };
+    if let Some(Value::Table(dialect)) = sheet.table.get_mut("dialect") {
+        for key in ["kind", "command", "network", "limit"] {
+            dialect.remove(key);
+        }
+    }
+    Word::Program(Program::new(id, dialect, &dir))
+}
+
 fn class_table(manifest: &Table, class: Class) -> Option<&Table> {
     manifest.get("class")?.get(class.letter())?.as_table()
 }
@@ -324,12 +394,12 @@ const MOST: usize = 40;
 
 /// Reads a file by itself, so that an error has its line. Past a wrong key it goes on without it.
 fn parse<T: DeserializeOwned>(found: Found, faults: &mut Vec<LoadError>) -> Option<(T, Sheet)> {
-    let Found { mut text, path } = found;
+    let Found { mut text, path, dir } = found;
     for round in 0..MOST {
         let e = match toml::from_str::<T>(&text) {
             Ok(read) => {
                 let table = toml::from_str(&text).ok()?;
-                return Some((read, Sheet { path, text, table }));
+                return Some((read, Sheet { path, text, table, dir }));
             }
             Err(e) => e,
         };

@@ -10,6 +10,7 @@ use crate::model::{Class, Model, hex};
 
 use super::Harness;
 use super::check::{self, Report};
+use super::external::{External, Program};
 use super::files::{self, COMMON, Files};
 use super::kit::Loaded;
 use super::layers::Chain;
@@ -146,12 +147,12 @@ impl Library {
     }
 
     pub fn get(&self, id: &str) -> Result<Arc<dyn Harness>, LoadError> {
-        Ok(Arc::new(self.load(id)?))
+        self.load(id).map(finished)
     }
 
     /// The same, ready for this model: also what only its class and its probe see is known to be sound.
     pub fn fit(&self, id: &str, model: &Model) -> Result<Arc<dyn Harness>, LoadError> {
-        Ok(Arc::new(self.load(id)?.ready(model)?))
+        self.load(id)?.ready(model).map(finished)
     }
 
     /// Reads and tries all there is of a harness: every class's table, with every result of a probe.
@@ -172,9 +173,15 @@ impl Library {
 
     /// Hash of every file that the harness is made of, 16 hex digits: with another it is another one.
     pub fn hash(&self, id: &str) -> Result<String, LoadError> {
-        let mut ids = Chain::read(&self.files, id)?.ids();
+        let chain = Chain::read(&self.files, id)?;
+        let mut ids = chain.ids();
         ids.push(COMMON.to_owned());
         let mut hasher = Sha256::new();
+        for path in chain.program().iter().flat_map(|program| program.files()) {
+            let bytes = std::fs::read(&path).unwrap_or_default();
+            hasher.update(format!("{} {}", path.display(), bytes.len()));
+            hasher.update(bytes);
+        }
         for id in ids {
             let names = ["harness.toml", "tools.toml"].map(str::to_owned).into_iter();
             for name in names.chain(self.files.texts(&id)?) {
@@ -241,6 +248,16 @@ impl Library {
         Err(LoadError::Unknown { id: id.to_owned(), near })
     }
 
+    /// This harness and those that it starts from, the nearest first.
+    pub fn chain(&self, id: &str) -> Result<Vec<String>, LoadError> {
+        Ok(Chain::read(&self.files, id)?.ids())
+    }
+
+    /// The program that this harness asks, where it names one.
+    pub fn program(&self, id: &str) -> Result<Option<Program>, LoadError> {
+        Ok(Chain::read(&self.files, id)?.program().cloned())
+    }
+
     /// The harness's own manifest, without what it extends. None when it is broken: `auto` goes on.
     fn head(&self, id: &str) -> Option<Manifest> {
         let found = self.files.read(id, "harness.toml").ok()??;
@@ -248,6 +265,14 @@ impl Library {
         let patterns = head.claims.models.iter().chain(&head.claims.providers);
         let sound = patterns.map(|pattern| wrong_pattern(pattern)).all(|wrong| wrong.is_none());
         sound.then_some(head)
+    }
+}
+
+/// A harness that names a program is asked through that.
+fn finished(loaded: Loaded) -> Arc<dyn Harness> {
+    match loaded.program() {
+        Some(program) => Arc::new(External::new(Arc::new(loaded), program)),
+        None => Arc::new(loaded),
     }
 }
 

@@ -65,10 +65,14 @@ pub enum Saying<'a> {
     /// A background job ended.
     JobEnded {
         id: &'a str,
+        /// The id of the call that started it.
+        call: &'a str,
         command: &'a str,
         exit: Option<i32>,
         /// The end of what it printed.
         tail: &'a str,
+        /// Where all of it is.
+        file: Option<&'a str>,
     },
 }
 
@@ -129,8 +133,9 @@ impl Saying<'_> {
             Self::SummaryBack { summary, request } | Self::Questions { summary, request } => {
                 values.with("summary", summary).with("request", request)
             }
-            Self::JobEnded { id, command, exit, tail } => {
-                values.with("name", id).with("command", command).with("exit", exit).with("tail", tail)
+            Self::JobEnded { id, call, command, exit, tail, file } => {
+                let values = values.with("name", id).with("call", call).with("output_file", file);
+                values.with("command", command).with("exit", exit).with("tail", tail)
             }
             Self::RepeatRefused { first } => values.with("first", first),
             Self::ReadsEnough { files } => values.with("files", files),

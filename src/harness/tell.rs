@@ -23,10 +23,12 @@ pub(super) fn limits(kit: &Kit, call: &ToolCall) -> Limits {
     let runs = matches!(call.action, Action::Shell { .. } | Action::Job { .. });
     // What a command prints matters at both ends; a file is read from its start.
     let usual = if runs { KeepWord::Both } else { KeepWord::Head };
-    let keep = match own.keep.or(if runs { all.keep } else { None }).unwrap_or(usual) {
-        KeepWord::Head => Keep::Head,
-        KeepWord::Tail => Keep::Tail,
-        KeepWord::Both => Keep::Both { head_percent: own.head.or(all.head).unwrap_or(50).min(100) },
+    let preview = own.preview.or(all.preview.filter(|_| runs)).filter(|bytes| *bytes > 0);
+    let keep = match (preview, own.keep.or(if runs { all.keep } else { None }).unwrap_or(usual)) {
+        (Some(bytes), _) => Keep::Preview { bytes },
+        (None, KeepWord::Head) => Keep::Head,
+        (None, KeepWord::Tail) => Keep::Tail,
+        (None, KeepWord::Both) => Keep::Both { head_percent: own.head.or(all.head).unwrap_or(50).min(100) },
     };
     Limits {
         bytes: wished(kit, call).or(own.bytes).or(all.bytes).unwrap_or(MOST_BYTES).min(MOST_BYTES),
@@ -76,8 +78,17 @@ fn result(kit: &Kit, call: &ToolCall, outcome: &Outcome, view: &View<'_>) -> Str
             tracing::warn!("{}: {e:#}", kit.id);
             kit.common("result", &values)
         }
+        None if matches!(call.action, Action::Tools { .. }) => kit.common("found", &values),
         None => kit.common("result", &values),
     }
+}
+
+/// The tools that a search found, as a request would say them.
+fn found(kit: &Kit, action: &Action) -> Option<Value> {
+    let Action::Tools { found, .. } = action else { return None };
+    let row =
+        |(name, tool): (&str, &Tool)| json!({ "name": name, "about": tool.about, "schema": tool.schema() });
+    Some(found.iter().filter_map(|name| kit.tool(name)).map(row).collect())
 }
 
 pub(super) fn values(kit: &Kit, call: &ToolCall, outcome: &Outcome, view: &View<'_>) -> Values {
@@ -98,7 +109,11 @@ pub(super) fn values(kit: &Kit, call: &ToolCall, outcome: &Outcome, view: &View<
     }
     let args = bind::mend::object(&call.args).unwrap_or_default();
     let values = kit.values(view).with("out", out).with("action", &call.action).with("args", args);
-    values.with("name", &call.name).with("text", &outcome.text)
+    let values = values.with("name", &call.name).with("text", &outcome.text);
+    match found(kit, &call.action) {
+        Some(found) => values.with("found", found),
+        None => values,
+    }
 }
 
 pub(super) fn submitted(

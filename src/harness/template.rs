@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::Context;
-use minijinja::value::{Kwargs, Serde, Value};
-use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior};
+use minijinja::value::{Kwargs, Serde, Value, ValueKind};
+use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior};
 
 use crate::model::{Entry, Instructions, Model, Scene};
 
@@ -16,12 +16,12 @@ use super::load::{LoadError, nearest};
 use super::tool::{Param, Tools};
 
 /// Known to every template.
-pub(super) const BARE: &[&str] = &["tools", "tool", "harness", "offer"];
+pub(super) const BARE: &[&str] = &["tools", "tool", "deferred", "harness", "offer"];
 
 /// Known to templates of a request or a result, as the session's facts are at hand.
 #[rustfmt::skip]
 pub(super) const FACTS: &[&str] = &[
-    "tools", "tool", "harness", "offer", "cwd", "os", "os_version", "arch", "shell", "git", "agents_md", "instructions",
+    "tools", "tool", "deferred", "harness", "offer", "cwd", "os", "os_version", "arch", "shell", "git", "agents_md", "instructions",
     "model", "class", "local", "unattended", "reduced", "sandbox", "network", "date", "listing", "tree", "file",
     "facts",
 ];
@@ -62,7 +62,7 @@ impl Texts {
     pub fn new() -> Self {
         let mut env = Environment::new();
         env.set_undefined_behavior(UndefinedBehavior::SemiStrict);
-        env.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
+        env.set_auto_escape_callback(|_| AutoEscape::None);
         env.set_fuel(Some(WORK));
         env.set_recursion_limit(DEEPEST);
         // The built-in filter writes `<` as `\u003c`, for web pages.
@@ -72,6 +72,24 @@ impl Texts {
         });
         env.add_filter("chomp", |text: &str| text.trim_end_matches(['\n', '\r']).to_owned());
         Self { env, places: BTreeMap::new() }
+    }
+
+    /// Templates for fields of an action. An absent parameter is nothing; in a `command`, what a hole holds
+    /// is one word of the shell, a list one for each element.
+    pub fn for_fields() -> Self {
+        let Self { mut env, places } = Self::new();
+        env.set_undefined_behavior(UndefinedBehavior::Chainable);
+        env.set_auto_escape_callback(|name| match name.ends_with(".command") {
+            true => AutoEscape::Custom("shell".into()),
+            false => AutoEscape::None,
+        });
+        env.set_formatter(|out, state, value| match state.auto_escape() {
+            AutoEscape::Custom(_) if value.is_undefined() || value.is_none() => Ok(()),
+            AutoEscape::Custom(_) => Ok(write!(out, "{}", quote(value)?)?),
+            _ => minijinja::escape_formatter(out, state, value),
+        });
+        env.add_filter("quote", |value: Value| quote(&value).map(Value::from_safe_string));
+        Self { env, places }
     }
 
     /// Adds a template that may use the `known` names.
@@ -104,12 +122,12 @@ impl Texts {
     }
 
     pub fn render(&self, name: &str, values: &Values) -> anyhow::Result<String> {
-        self.fill(name, values).with_context(|| format!("filling in the template {name}"))
+        self.filled(name, values.value()).with_context(|| format!("filling in the template {name}"))
     }
 
     /// What is wrong with the template when it is filled in so.
     pub fn fault(&self, name: &str, values: &Values) -> Option<LoadError> {
-        let e = self.fill(name, values).err()?;
+        let e = self.filled(name, values.value()).err()?;
         let place = |name: &str| self.places.get(name).map(|(_, origin)| origin);
         let origin = e.name().and_then(place).or_else(|| place(name))?;
         let what = match e.kind() {
@@ -129,9 +147,21 @@ impl Texts {
         self.places.values().map(|(text, origin)| (text.as_str(), origin))
     }
 
-    fn fill(&self, name: &str, values: &Values) -> Result<String, Error> {
+    /// The same from a call's parameters: each by its name, all of them as `args`.
+    pub fn fill(
+        &self,
+        name: &str,
+        given: &serde_json::Map<String, serde_json::Value>,
+    ) -> anyhow::Result<String> {
+        let all = std::iter::once(("args", Value::from(Serde(given))));
+        let each = given.iter().map(|(name, value)| (name.as_str(), Value::from(Serde(value))));
+        let values = Value::from_pairs(all.chain(each));
+        self.filled(name, values).with_context(|| format!("filling in the template {name}"))
+    }
+
+    fn filled(&self, name: &str, values: Value) -> Result<String, Error> {
         let mut text = Bounded(Vec::new());
-        self.env.get_template(name)?.render_captured_to(values.value(), &mut text)?;
+        self.env.get_template(name)?.render_captured_to(values, &mut text)?;
         Ok(String::from_utf8_lossy(&text.0).into_owned())
     }
 }
@@ -178,6 +208,7 @@ impl Values {
     pub fn of_tools(harness: &str, tools: &Tools) -> Self {
         let rows: Vec<_> = tools
             .iter()
+            .filter(|(_, tool)| !tool.defer)
             .map(|(name, tool)| {
                 serde_json::json!({
                     "name": name,
@@ -189,11 +220,19 @@ impl Values {
                 })
             })
             .collect();
+        let deferred = tools.iter().filter(|(_, tool)| tool.defer && tool.on_wire());
+        let first = |about: &str| about.lines().next().unwrap_or_default().to_owned();
+        let deferred: Vec<_> = deferred
+            .map(|(name, tool)| serde_json::json!({ "name": name, "about": first(&tool.about) }))
+            .collect();
         let kinds: Vec<(String, String)> = tools
             .iter()
+            // One that does a single fixed thing is not what a text means by the kind.
+            .filter(|(_, tool)| tool.fill.is_empty())
             .flat_map(|(name, tool)| tool.kinds().map(move |kind| (kind.to_owned(), name.to_owned())))
             .collect();
-        let mut values = Self::default().with("harness", harness).with("tools", rows);
+        let mut values =
+            Self::default().with("harness", harness).with("tools", rows).with("deferred", deferred);
         values.set("tool", Value::from_function(move |kind: &str| tool_name(&kinds, kind)));
         values
     }
@@ -245,9 +284,27 @@ impl Values {
     }
 }
 
+/// Words of a shell. What is marked as safe was made by the template or quoted already.
+fn quote(value: &Value) -> Result<String, Error> {
+    if value.is_undefined() || value.is_none() {
+        return Ok(String::new());
+    }
+    if value.is_safe() {
+        return Ok(value.to_string());
+    }
+    match value.kind() {
+        ValueKind::Seq | ValueKind::Iterable => value
+            .try_iter()?
+            .map(|one| quote(&one))
+            .collect::<Result<Vec<_>, _>>()
+            .map(|words| words.join(" ")),
+        _ => Ok(super::bind::quoted(&value.to_string())),
+    }
+}
+
 fn row((name, param): (&str, &Param)) -> serde_json::Value {
     serde_json::json!({
-        "name": name, "type": param.kind.name(), "about": param.about, "required": param.required,
+        "name": name, "type": param.types_said(), "about": param.about, "required": param.required,
     })
 }
 

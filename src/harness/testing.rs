@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use super::kit::{Kit, Loaded};
-use super::load::Library;
-use super::{Blobs, View, sample};
+use super::load::{Library, LoadError};
+use super::{Blobs, NoPrograms, View, sample};
 use crate::model::{
     Action, BlobId, Body, CallId, Class, Item, ItemId, Model, Origin, Outcome, Part, Reply, Said, Scene,
     Stop, ToolCall, ToolResult, Usage, WireKind,
@@ -43,7 +43,8 @@ impl Bench {
 
     pub fn view<'a>(&'a self, items: &'a [Item]) -> View<'a> {
         let (scene, model) = (&self.scene, &self.model);
-        View { items, scene, model, wire: WireKind::Chat, blobs: &Pixel, drop_images: false }
+        let (blobs, programs) = (&Pixel, &NoPrograms);
+        View { items, scene, model, wire: WireKind::Chat, blobs, drop_images: false, programs }
     }
 }
 
@@ -98,4 +99,18 @@ pub(super) fn user(id: u64, text: &str) -> Item {
 pub(super) fn result(id: u64, call: &str, shown: &str) -> Item {
     let (call, shown) = (CallId(call.to_owned()), vec![text(shown)]);
     item(id, Body::Result(ToolResult { call, outcome: Outcome::ok("raw"), shown }))
+}
+
+/// A harness of these tools only, with more in its manifest.
+pub(super) fn toolset(manifest: &str, tools: &str) -> Loaded {
+    try_toolset(manifest, tools).unwrap_or_else(|e| panic!("{e}"))
+}
+
+pub(super) fn try_toolset(manifest: &str, tools: &str) -> Result<Loaded, LoadError> {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir(dir.path().join("own")).unwrap();
+    std::fs::write(dir.path().join("own/harness.toml"), format!("schema = 1\nid = \"own\"\n{manifest}"))
+        .unwrap();
+    std::fs::write(dir.path().join("own/tools.toml"), tools).unwrap();
+    Library::new(vec![dir.path().to_owned()]).load("own")
 }

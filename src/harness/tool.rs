@@ -5,9 +5,11 @@ use std::marker::PhantomData;
 
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::manifest::Output;
+pub use super::param::{Extra, Param, Type, Unit};
+use super::param::{Raw, object_schema};
 
 /// The offered tools, in the order the model sees them.
 pub type Tools = Ordered<Tool>;
@@ -44,13 +46,25 @@ pub struct Tool {
     /// Fields of the action that are always the same.
     pub with: Map<String, Value>,
     pub params: Ordered<Param>,
+    /// Parameters of the harness it extends that it does not have.
+    pub without: Vec<String>,
     pub needs: Option<Needs>,
     /// Template of the answer.
     pub result: Option<String>,
     pub output: Output,
     pub strict: Option<bool>,
     /// What the schema says of parameters it does not name; left out when absent.
-    pub extra: Option<bool>,
+    pub extra: Option<Extra>,
+    /// Words of JSON Schema laid over what `params` comes to.
+    pub schema: Raw,
+    /// Fields of the action from templates over the parameters.
+    pub fill: Ordered<String>,
+    /// A program of the harness's folder and its arguments, for `does = "script"`.
+    pub run: Vec<String>,
+    /// Such a program changes nothing, so calls of it may run side by side.
+    pub reads: bool,
+    /// Only named until the model asks for it.
+    pub defer: bool,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -81,111 +95,17 @@ pub struct Variant {
     /// Parameters that fill another field than their `to` says.
     pub rename: Map<String, Value>,
     pub with: Map<String, Value>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Param {
-    #[serde(rename = "type")]
-    pub kind: Type,
-    pub about: String,
-    pub required: bool,
-    /// The field of the action, dotted: `edits.0.old`.
-    pub to: Option<String>,
-    #[serde(rename = "as")]
-    pub unit: Unit,
-    #[serde(rename = "enum")]
-    pub choices: Vec<String>,
-    /// Taken when the parameter is absent; not told to the model.
-    pub default: Option<Value>,
-    pub min: Option<i64>,
-    pub max: Option<i64>,
-    /// Smallest and largest value that has an effect; not told to the model.
-    pub clamp: Option<Clamp>,
-    /// Type of a list's elements.
-    pub items: Option<Type>,
-    /// For a list of objects: the element's parameters. For an object: its own.
-    pub each: Ordered<Param>,
-    /// What the elements' schema says of further keys.
-    pub extra: Option<bool>,
-}
-
-/// A range, both ends in it: `[least, most]`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "[u64; 2]")]
-pub struct Clamp {
-    least: u64,
-    most: u64,
-}
-
-impl TryFrom<[u64; 2]> for Clamp {
-    type Error = &'static str;
-
-    fn try_from([least, most]: [u64; 2]) -> Result<Self, Self::Error> {
-        if least > most {
-            return Err("`clamp` is [least, most], and the first is the larger one");
-        }
-        Ok(Self { least, most })
-    }
-}
-
-impl Clamp {
-    pub fn of(self, number: f64) -> f64 {
-        number.clamp(self.least as f64, self.most as f64)
-    }
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Type {
-    #[default]
-    String,
-    Integer,
-    Number,
-    Boolean,
-    Array,
-    Object,
-}
-
-impl Type {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::String => "string",
-            Self::Integer => "integer",
-            Self::Number => "number",
-            Self::Boolean => "boolean",
-            Self::Array => "array",
-            Self::Object => "object",
-        }
-    }
-}
-
-/// How a parameter's value is said in the action.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Unit {
-    #[default]
-    #[serde(rename = "plain")]
-    Plain,
-    /// Seconds; the action has milliseconds.
-    #[serde(rename = "s")]
-    Seconds,
-    #[serde(rename = "ms")]
-    Millis,
-    /// Counted from 0; the action counts from 1.
-    #[serde(rename = "from-0")]
-    FromZero,
-    /// `[first, last]`, -1 for the end; fills `line` and `count`.
-    #[serde(rename = "range")]
-    Range,
-    /// The number in the id of a job: 3 of `job3`.
-    #[serde(rename = "job")]
-    Job,
+    pub fill: Ordered<String>,
 }
 
 impl Tool {
     /// JSON Schema of the arguments.
     pub fn schema(&self) -> Value {
-        object_schema(&self.params, self.extra)
+        let mut schema = object_schema(&self.params, self.extra.as_ref());
+        for (key, value) in &self.schema.0 {
+            schema[key] = value.clone();
+        }
+        schema
     }
 
     /// It can be offered in a request.
@@ -193,55 +113,19 @@ impl Tool {
         self.wire != Some(false)
     }
 
+    /// It is in a request from the start.
+    pub fn at_once(&self) -> bool {
+        self.on_wire() && !self.defer
+    }
+
+    /// Templates fill fields of its action, so that the action does not tell the call.
+    pub fn filled(&self, variant: Option<&Variant>) -> bool {
+        !self.fill.is_empty() || variant.is_some_and(|variant| !variant.fill.is_empty())
+    }
+
     /// The kinds of action that this tool can be.
     pub fn kinds(&self) -> impl Iterator<Item = &str> {
         self.does.iter().map(String::as_str).chain(self.when.iter().map(|(_, v)| v.does.as_str()))
-    }
-}
-
-fn object_schema(params: &Ordered<Param>, extra: Option<bool>) -> Value {
-    let required: Vec<&str> = params.iter().filter(|(_, p)| p.required).map(|(name, _)| name).collect();
-    let properties: Map<String, Value> =
-        params.iter().map(|(name, p)| (name.to_owned(), p.schema())).collect();
-    let mut schema = json!({ "type": "object" });
-    if !required.is_empty() {
-        schema["required"] = json!(required);
-    }
-    schema["properties"] = Value::Object(properties);
-    if let Some(extra) = extra {
-        schema["additionalProperties"] = json!(extra);
-    }
-    schema
-}
-
-impl Param {
-    fn schema(&self) -> Value {
-        let mut schema = json!({ "type": self.kind.name() });
-        if !self.about.is_empty() {
-            schema["description"] = json!(self.about);
-        }
-        if !self.choices.is_empty() {
-            schema["enum"] = json!(self.choices);
-        }
-        if let Some(min) = self.min {
-            schema["minimum"] = json!(min);
-        }
-        if let Some(max) = self.max {
-            schema["maximum"] = json!(max);
-        }
-        if self.kind == Type::Object {
-            let inner = object_schema(&self.each, self.extra);
-            for key in ["required", "properties", "additionalProperties"] {
-                if let Some(value) = inner.get(key) {
-                    schema[key] = value.clone();
-                }
-            }
-        } else if !self.each.is_empty() {
-            schema["items"] = object_schema(&self.each, self.extra);
-        } else if let Some(items) = self.items {
-            schema["items"] = json!({ "type": items.name() });
-        }
-        schema
     }
 }
 
@@ -270,6 +154,10 @@ impl<T> Ordered<T> {
 
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (&str, &mut T)> {
+        self.0.iter_mut().map(|(name, value)| (name.as_str(), value))
     }
 
     pub fn retain(&mut self, mut keep: impl FnMut(&str) -> bool) {

@@ -118,7 +118,10 @@ pub enum Action {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         text: Option<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        status: Option<TodoStatus>,
+        status: Option<TaskStatus>,
+        /// What is given of these is laid over what the step has; ids are added.
+        #[serde(flatten)]
+        more: TaskMore,
     },
     /// Changes one cell of a Jupyter notebook.
     Notebook {
@@ -154,13 +157,25 @@ pub enum Action {
         /// The tool's name, for people.
         tool: String,
         run: Vec<String>,
-        /// Folder of the harness.
+        /// Folder of the harness; words of `run` that name files in it mean those.
         dir: String,
         input: Map<String, Value>,
+        /// Milliseconds; that of commands when absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        timeout: Option<u64>,
+        /// As the harness says: it changes nothing.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        only_reads: bool,
     },
     /// Looks among the tools that are only named, and has what fits offered from now on.
     Tools {
         query: String,
+        /// The query is a regular expression.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        regex: bool,
+        /// Names of what was found, by the harness that read the call.
+        #[serde(default)]
+        found: Vec<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         limit: Option<u64>,
     },
@@ -242,13 +257,38 @@ pub struct Edit {
     pub all: bool,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TodoItem {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     pub text: String,
     #[serde(default)]
     pub status: TodoStatus,
+    #[serde(flatten)]
+    pub more: TaskMore,
+}
+
+/// What some surfaces say of a step besides.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskMore {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub details: Option<String>,
+    /// What is being done while the step is in progress.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doing: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<String>,
+    /// Ids of steps that wait for this one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blocks: Vec<String>,
+    /// Ids of steps that this one waits for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blocked_by: Vec<String>,
+    /// The model's own keys; null takes one away.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub extra: Map<String, Value>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -258,6 +298,17 @@ pub enum TodoStatus {
     Pending,
     InProgress,
     Completed,
+}
+
+/// What becomes of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TaskStatus {
+    Pending,
+    InProgress,
+    Completed,
+    /// It leaves the list.
+    Deleted,
 }
 
 impl Action {
@@ -324,6 +375,7 @@ impl Action {
             | Self::Grep { .. }
             | Self::List { .. }
             | Self::Fetch { .. }
+            | Self::Tools { .. }
             | Self::Unknown { .. } => true,
             Self::Shell { .. }
             | Self::Job { .. }
@@ -337,9 +389,8 @@ impl Action {
             | Self::Tasks { .. }
             | Self::Notebook { .. }
             | Self::Keys { .. }
-            | Self::Script { .. }
-            | Self::Tools { .. }
             | Self::Submit { .. } => false,
+            Self::Script { only_reads, .. } => *only_reads,
         }
     }
 }

@@ -29,6 +29,8 @@ pub struct Guards {
     pub window: Option<u64>,
     /// Lines that are still before the model are not sent again.
     pub once: bool,
+    /// Bytes of a file that is shown where a call asks for no number of lines; a larger one is not.
+    pub most: Option<u64>,
 }
 
 /// When a reply that runs on is cut. None: never.

@@ -62,6 +62,9 @@ pub struct Note {
     /// The harness whose manifest asked for this note; another harness leaves it out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub harness: Option<String>,
+    /// Which of that manifest's reminders it is: the file it was made from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

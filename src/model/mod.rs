@@ -16,7 +16,10 @@ mod shown;
 mod title;
 mod usage;
 
-pub use action::{Action, CellKind, CellOp, Edit, FetchForm, JobOp, TaskOp, TodoItem, TodoStatus, WriteMode};
+pub use action::{
+    Action, CellKind, CellOp, Edit, FetchForm, JobOp, TaskMore, TaskOp, TaskStatus, TodoItem, TodoStatus,
+    WriteMode,
+};
 pub use care::{Broken, Guards, Watch};
 pub use class::{Class, Clue, Clues, billions};
 pub use hash::{hash, hex, short_hash};

@@ -77,6 +77,10 @@ pub enum Keep {
     Both {
         head_percent: u8,
     },
+    /// All of what fits; of what does not, no more than this many bytes of the head.
+    Preview {
+        bytes: usize,
+    },
 }
 
 /// Marks, in an outcome's data, a call that was not run because it repeats one: its result would

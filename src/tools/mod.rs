@@ -16,6 +16,7 @@ mod insert;
 mod jobs;
 mod list;
 mod nearest;
+mod notebook;
 mod output;
 mod patch;
 mod patch_text;
@@ -24,6 +25,7 @@ mod printed;
 mod read;
 mod rewrite;
 mod rows;
+mod script;
 mod seen;
 mod shell;
 mod spill;
@@ -91,7 +93,7 @@ pub struct Toolbox {
     printed: Mutex<printed::Printed>,
     refusals: Mutex<guard::Refusals>,
     undo: Mutex<undo::History>,
-    todos: Mutex<Vec<TodoItem>>,
+    tasks: Mutex<todo::Tasks>,
     jobs: jobs::Jobs,
 }
 
@@ -144,13 +146,22 @@ impl Toolbox {
             }
             Action::List { path, ignore } => list::run(cx, path, ignore),
             Action::Todo { items } => todo::run(self, items),
+            Action::Tasks { op, id, text, status, more } => {
+                let given = todo::Given { text: text.as_deref(), status: *status, more };
+                todo::act(self, *op, id.as_deref(), given)
+            }
+            Action::Notebook { path, op, cell, kind, text } => {
+                let ask = notebook::Ask { op: *op, cell: cell.as_deref(), kind: *kind, text };
+                notebook::run(self, cx, path, &ask)
+            }
+            Action::Tools { found, .. } => searched(found),
+            Action::Script { tool, run, dir, input, timeout, only_reads: _ } => {
+                script::run(script::Ask { tool, run, dir, input, timeout: *timeout }, cx).await
+            }
             // BUILT NEXT
-            Action::Tasks { .. }
-            | Action::Notebook { .. }
-            | Action::Keys { .. }
-            | Action::Fetch { .. }
-            | Action::Script { .. }
-            | Action::Tools { .. } => failed("unavailable", "tack cannot do this yet; nothing was done"),
+            Action::Keys { .. } | Action::Fetch { .. } => {
+                failed("unavailable", "tack cannot do this yet; nothing was done")
+            }
             Action::Submit { text: _ } => submit::run(cx).await,
             Action::Unknown { name: _, why } => failed("unknown", why.clone()),
         };
@@ -170,6 +181,13 @@ impl Toolbox {
         }
     }
 
+    /// Takes up the task list as a resumed session's last call left it.
+    pub fn restore_tasks<'a>(&self, outcomes: impl DoubleEndedIterator<Item = &'a Outcome>) {
+        if let Some(tasks) = outcomes.rev().find_map(todo::Tasks::of) {
+            *lock(&self.tasks) = tasks;
+        }
+    }
+
     /// What was read is no longer before the model: from now on it is sent again when asked for.
     pub fn forget_shown(&self) {
         lock(&self.seen).forget_sent();
@@ -177,7 +195,7 @@ impl Toolbox {
 
     /// The task list as it was last set.
     pub fn todos(&self) -> Vec<TodoItem> {
-        lock(&self.todos).clone()
+        lock(&self.tasks).items.clone()
     }
 
     /// Jobs that ended by themselves and were not told of yet; each is given once.
@@ -194,6 +212,13 @@ impl Toolbox {
     pub async fn stop_all(&self) {
         self.jobs.stop_all().await;
     }
+}
+
+/// What a search for tools found; the harness did the searching, as only it knows them.
+fn searched(found: &[String]) -> Outcome {
+    let text =
+        if found.is_empty() { "no tool fits".to_owned() } else { format!("found: {}", found.join(", ")) };
+    Outcome { data: serde_json::json!({ "found": found }), ..Outcome::ok(text) }
 }
 
 /// A failure with the word templates branch on.

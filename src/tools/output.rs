@@ -64,6 +64,10 @@ impl Ends<'_> {
         if self.gone.bytes == 0 && bytes <= most.bytes as u64 && lines <= most.lines as u64 {
             return (joined, None);
         }
+        let most = match limits.keep {
+            Keep::Preview { bytes } => Room { bytes: most.bytes.min(bytes + MARKER), ..most },
+            Keep::Head | Keep::Tail | Keep::Both { .. } => most,
+        };
         let room = most.less(Room { bytes: MARKER.min(most.bytes / 2), lines: 1 });
         let (head_room, tail_room) = room.split(limits.keep);
         let (head, tail) = match self.gone.bytes {
@@ -133,7 +137,7 @@ impl Room {
     fn split(self, keep: Keep) -> (Self, Self) {
         let none = Self { bytes: 0, lines: 0 };
         match keep {
-            Keep::Head => (self, none),
+            Keep::Head | Keep::Preview { .. } => (self, none),
             Keep::Tail => (none, self),
             Keep::Both { head_percent } => {
                 let part = |whole: usize| whole * usize::from(head_percent.min(100)) / 100;

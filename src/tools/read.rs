@@ -61,6 +61,11 @@ pub(super) async fn run(toolbox: &Toolbox, cx: &ToolCx<'_>, raw: &str, window: W
         Ok(target) => target,
         Err(refusal) => return refusal,
     };
+    if let Some(most) = cx.guards.most.filter(|_| window.count.is_none())
+        && let Some(refusal) = too_large(cx, raw, (&target, most))
+    {
+        return refusal;
+    }
     let known = |line| {
         let real = files::resolve(cx.policy, &target).ok();
         real.is_some_and(|real| lock(&toolbox.seen).unseen(&real, &[(line, line)]).is_empty())
@@ -74,6 +79,23 @@ pub(super) async fn run(toolbox: &Toolbox, cx: &ToolCx<'_>, raw: &str, window: W
         Ok(Err(error)) => path::fault(cx, raw, error),
         Err(refusal) => refusal,
     }
+}
+
+/// A text that is not shown, as nobody said which part of it is wanted.
+fn too_large(cx: &ToolCx<'_>, raw: &str, (target, most): (&Path, u64)) -> Option<Outcome> {
+    let mut opened = files::open(cx.policy, target).ok()?;
+    let bytes = opened.file.metadata().ok().filter(|is| is.is_file() && is.len() > most)?.len();
+    let mut head = Vec::new();
+    (&mut opened.file).take(SNIFF as u64).read_to_end(&mut head).ok()?;
+    if image_type(&head).is_some() {
+        return None;
+    }
+    let text = format!(
+        "{} has {bytes} bytes, more than the {most} that are shown at once; say which lines you want, or search it",
+        path::show_str(raw)
+    );
+    let data = json!({ "error": "too_large", "path": raw, "bytes": bytes, "most": most });
+    Some(Outcome { data, ..failed("too_large", text) })
 }
 
 /// The same where nothing but an image is wanted.

@@ -112,7 +112,7 @@ impl Ran {
     }
 }
 
-fn left_behind(survivors: usize) -> String {
+pub(super) fn left_behind(survivors: usize) -> String {
     let were = if survivors == 1 { "was" } else { "were" };
     let processes = words::count(survivors, "process");
     format!("[{processes} left running {were} ended with the command; only a background job may go on]")

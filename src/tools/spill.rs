@@ -109,7 +109,8 @@ impl Sink {
     }
 }
 
-fn create(folder: &Path, stem: &str) -> io::Result<(PathBuf, File)> {
+/// A new file `<stem>-<n>.txt` of its owner's in the folder, which is made when missing.
+pub(super) fn create(folder: &Path, stem: &str) -> io::Result<(PathBuf, File)> {
     make_folder(folder)?;
     let mut n = 1_u64;
     loop {

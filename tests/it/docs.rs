@@ -138,7 +138,7 @@ fn every_key_of_a_manifest_is_told_of() {
 #[test]
 fn every_key_of_a_tool_is_told_of() {
     let readme = text("harnesses/README.md");
-    let types = types(&text("src/harness/tool.rs"));
+    let types = types(&(text("src/harness/tool.rs") + &text("src/harness/param.rs")));
     let (_, tools) = readme.split_once("`tools.toml` has").unwrap();
     let mut gaps = Vec::new();
     for (name, read) in &types {
@@ -319,9 +319,14 @@ fn every_harness_is_in_the_table_of_the_readme() {
 #[test]
 fn links_between_documents_lead_somewhere() {
     let link = Regex::new(r"\]\(([^)#:]+)(?:#[^)]*)?\)").unwrap();
-    for path in
-        ["README.md", "harnesses/README.md", "docs/local-models.md", "docs/config.md", "docs/sandbox.md"]
-    {
+    for path in [
+        "README.md",
+        "harnesses/README.md",
+        "docs/local-models.md",
+        "docs/config.md",
+        "docs/sandbox.md",
+        "docs/external-harness.md",
+    ] {
         let here = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
         for one in link.captures_iter(&text(path)) {
             assert!(here.parent().unwrap().join(&one[1]).exists(), "{path} links to {}", &one[1]);

@@ -212,7 +212,14 @@ async fn native_answers_have_their_shapes() {
     for (name, args, outcome) in cases {
         all.push_str(&format!("=== {name} {args}\n{}\n", told("native", name, args.clone(), outcome).await));
     }
-    let ended = Saying::JobEnded { id: "job7", command: "make", exit: Some(2), tail: "No rule" };
+    let ended = Saying::JobEnded {
+        id: "job7",
+        call: "c1",
+        file: None,
+        command: "make",
+        exit: Some(2),
+        tail: "No rule",
+    };
     all.push_str(&format!("=== a command that ended by itself\n{}\n", harness("native").say(&ended)));
     insta::assert_snapshot!(all);
 }
@@ -375,7 +382,14 @@ fn sayings() {
         Saying::SummaryBack { summary: "Much was done.", request: "Mend it." },
         Saying::ImageLeftOut,
         Saying::Unattended,
-        Saying::JobEnded { id: "j1", command: "make", exit: Some(2), tail: "No rule" },
+        Saying::JobEnded {
+            id: "j1",
+            call: "c1",
+            file: None,
+            command: "make",
+            exit: Some(2),
+            tail: "No rule",
+        },
     ];
     let all = |id: &str| sayings.iter().map(|s| format!("- {}\n", harness(id).say(s))).collect::<String>();
     insta::assert_snapshot!(format!(

@@ -5,7 +5,9 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tack::harness::{Blobs, Harness, Library, Submitted, Verdict, View, sample_model, sample_scene};
+use tack::harness::{
+    Blobs, Harness, Library, NoPrograms, Submitted, Verdict, View, sample_model, sample_scene,
+};
 use tack::model::{
     Action, BlobId, Body, CallId, Image, Item, ItemId, JobOp, Model, Note, NoteKind, Origin, Outcome, Part,
     Reply, Said, Scene, Stop, ToolCall, ToolResult, Usage, WireKind,
@@ -43,7 +45,8 @@ impl Session {
 
     pub fn view(&self) -> View<'_> {
         let (items, scene, model) = (&self.items, &self.scene, &self.model);
-        View { items, scene, model, wire: self.model.wire, blobs: &Pixel, drop_images: false }
+        let (blobs, programs) = (&Pixel, &NoPrograms);
+        View { items, scene, model, wire: self.model.wire, blobs, drop_images: false, programs }
     }
 
     fn push(&mut self, body: Body) {
@@ -61,13 +64,12 @@ impl Session {
     }
 
     pub fn note(&mut self, kind: NoteKind, text: &str) {
-        self.push(Body::Note(Note { kind, text: text.to_owned(), harness: None }));
+        self.push(Body::Note(Note { kind, text: text.to_owned(), harness: None, file: None }));
     }
 
     pub async fn notes(&mut self, harness: &dyn Harness) {
-        for text in harness.notes(&self.view()).await.unwrap() {
-            let harness = Some(harness.id().to_owned());
-            self.push(Body::Note(Note { kind: NoteKind::Reminder, text, harness }));
+        for note in harness.notes(&self.view()).await.unwrap() {
+            self.push(Body::Note(note));
         }
     }
 
@@ -95,7 +97,12 @@ impl Session {
             .collect();
         self.push(Body::Assistant(reply));
         if let Verdict::Retry(text) = &verdict {
-            self.push(Body::Note(Note { kind: NoteKind::Correction, text: text.clone(), harness: None }));
+            self.push(Body::Note(Note {
+                kind: NoteKind::Correction,
+                text: text.clone(),
+                harness: None,
+                file: None,
+            }));
         }
         for call in calls {
             let outcome = outcome(&call.action);

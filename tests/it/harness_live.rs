@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tack::agent::{Agent, Bounds, End, Event, Holds, Setup, Stopper, events};
-use tack::harness::{Library, Live, sample_model};
+use tack::harness::{Library, Live, NoPrograms, sample_model};
 use tack::model::{Model, Said};
 use tack::sandbox::Plain;
 use tack::store::Session;
@@ -30,6 +30,7 @@ async fn play(server: &Server, edits: &[(&str, &str)]) -> Vec<String> {
     let stopper = Stopper::default();
     let (out, mut heard) = events(stopper.token().clone());
     let setup = Setup {
+        programs: Arc::new(NoPrograms),
         live: Some(Live::new(library.clone(), "mine")),
         harness: library.fit("mine", &model).unwrap(),
         model,

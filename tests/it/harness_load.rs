@@ -220,8 +220,7 @@ async fn reminders_fall_due_once() {
     due.push(harness.notes(&session.view()).await.unwrap());
     let counts: Vec<usize> = due.iter().map(Vec::len).collect();
     assert_eq!(counts, [0, 0, 1, 0, 1, 1]);
-    assert_eq!(due[2], ["Look at todo_write."]);
-    assert_eq!(due[5], ["Again."]);
+    assert_eq!((due[2][0].text.as_str(), due[5][0].text.as_str()), ("Look at todo_write.", "Again."));
 }
 
 #[test]

@@ -291,7 +291,12 @@ async fn an_unknown_action_is_an_answer_and_runs_nothing() {
 #[tokio::test]
 async fn the_task_list_is_replaced() {
     let bench = Bench::new();
-    let item = |text: &str, status| tack::model::TodoItem { id: None, text: text.into(), status };
+    let item = |text: &str, status| tack::model::TodoItem {
+        id: None,
+        text: text.into(),
+        status,
+        ..Default::default()
+    };
     use tack::model::TodoStatus::{Completed, InProgress, Pending};
     let items = vec![item("a", Completed), item("b", InProgress), item("c", Pending)];
     let outcome = bench.run(&Action::Todo { items: items.clone() }).await;

@@ -150,7 +150,7 @@ impl Agent {
 
     /// A guard's note, which no harness leaves out.
     fn question(&self, ask: &str) -> Item {
-        let note = Note { kind: NoteKind::Guard, text: ask.to_owned(), harness: None };
+        let note = Note { kind: NoteKind::Guard, text: ask.to_owned(), harness: None, file: None };
         Item { id: self.next_id(), turn: self.turn, at: jiff::Timestamp::now(), body: Body::Note(note) }
     }
 

@@ -6,12 +6,15 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::broken;
 use super::list::origin;
+use crate::agent::Stopper;
 use crate::cli::args::SessionFlags;
 use crate::cli::error::CliError;
+use crate::cli::runtime;
 use crate::cli::setup::{self, Base};
 use crate::harness::{self, Library, LoadError};
 use crate::model::{Class, Model, WireKind};
 use crate::wire;
+use crate::wire::prompt::Prompt;
 use crate::wire::provider::Quirks;
 
 #[derive(clap::Args, Debug)]
@@ -52,7 +55,7 @@ pub(super) fn run(args: &Args, flags: &SessionFlags) -> Result<i32, CliError> {
     let flags = SessionFlags { model: args.model.clone().or(flags.model.clone()), ..flags.clone() };
     let base = setup::base(&flags)?;
     let whose = whose(&base, flags.model.is_some(), args.class)?;
-    print(&base.library, args, &whose)
+    print(&base, &flags, args, &whose)
 }
 
 /// Whose request is shown.
@@ -90,7 +93,21 @@ fn tables(library: &Library, id: &str) -> Result<String, LoadError> {
     })
 }
 
-fn print(library: &Library, args: &Args, whose: &Whose) -> Result<i32, CliError> {
+/// The request as it would really be: a harness's program is asked too.
+fn asked(base: &Base, flags: &SessionFlags, id: &str, model: &Model) -> Result<Option<Prompt>, CliError> {
+    if base.library.program(id).map_err(broken)?.is_none() {
+        return Ok(None);
+    }
+    let (policy, _, _scratch) = base.policy(flags)?;
+    let sandbox = crate::sandbox::system().into();
+    let programs = base.launcher(&sandbox, &policy, (String::new(), &Stopper::default()));
+    let harness = base.library.fit(id, model).map_err(broken)?;
+    let asked = runtime()?.block_on(harness::sample_prompt(&*harness, model, &programs));
+    asked.map(Some).map_err(|error| CliError::failed(format!("{error:#}")))
+}
+
+fn print(base: &Base, flags: &SessionFlags, args: &Args, whose: &Whose) -> Result<i32, CliError> {
+    let library = &base.library;
     let id = args.id.as_str();
     let harness = library.get(id).map_err(broken)?;
     let wires = harness.wires();
@@ -103,7 +120,11 @@ fn print(library: &Library, args: &Args, whose: &Whose) -> Result<i32, CliError>
     }
     let wire = wire::of(args.wire.unwrap_or(usual));
     let model = Model { wire: wire.kind(), ..whose.model.clone() };
-    let sample = library.sample(id, &model).map_err(broken)?;
+    let mut sample = library.sample(id, &model).map_err(broken)?;
+    if let Some(prompt) = asked(base, flags, id, &model)? {
+        sample.listing.tokens = harness::tokens(&prompt);
+        sample.prompt = prompt;
+    }
     let body = wire.encode(&sample.prompt, &model, &Quirks::default());
     let text = serde_json::to_string_pretty(&body).map_err(anyhow::Error::from)?;
     let mut out = std::io::stdout().lock();

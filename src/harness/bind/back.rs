@@ -28,6 +28,10 @@ pub(crate) fn unbind(kit: &Kit, action: &Action) -> Option<(String, Map<String, 
 fn exactly(kit: &Kit, action: &Action) -> Option<(String, Map<String, Value>)> {
     let fields = serde_json::to_value(action).ok()?;
     let kind = action.kind();
+    // Only the harness that it came with has the program.
+    if kind == "script" {
+        return None;
+    }
     kit.tools.iter().find_map(|(name, tool)| {
         let plain = (tool.does.as_deref() == Some(kind)).then(|| say(tool, None, &fields)).flatten();
         let picked = || {
@@ -41,6 +45,9 @@ fn exactly(kit: &Kit, action: &Action) -> Option<(String, Map<String, Value>)> {
 }
 
 fn say(tool: &Tool, variant: Option<(&str, &Variant)>, fields: &Value) -> Option<Map<String, Value>> {
+    if tool.filled(variant.map(|(_, v)| v)) {
+        return None;
+    }
     let mut left = BTreeMap::new();
     leaves(fields, String::new(), &mut left);
     left.remove("do");

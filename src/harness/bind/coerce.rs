@@ -27,22 +27,55 @@ pub(super) fn given<'a>(
     name: &str,
     taken: impl Fn(&str) -> bool,
 ) -> Option<&'a Value> {
-    let present = |key: &str| args.get(key).filter(|value| !value.is_null());
+    args.get(key(args, name, taken)?)
+}
+
+/// The name under which it was given.
+pub(super) fn key<'a>(
+    args: &'a Map<String, Value>,
+    name: &str,
+    taken: impl Fn(&str) -> bool,
+) -> Option<&'a str> {
+    let present =
+        |key: &str| args.get_key_value(key).filter(|(_, v)| !v.is_null()).map(|(key, _)| key.as_str());
     present(name).or_else(|| {
         let same = SAME.iter().find(|group| group.contains(&name))?;
         same.iter().filter(|key| !taken(key)).find_map(|key| present(key))
     })
 }
 
-/// None: it cannot be read as this type.
+/// None: it cannot be read as any of the parameter's types. One that it has already wins.
 pub(super) fn coerce(value: &Value, param: &Param) -> Option<Value> {
-    match param.kind {
+    let types = param.types();
+    if types.len() > 1 && types.iter().any(|kind| is(value, *kind)) {
+        return Some(value.clone());
+    }
+    types.into_iter().find_map(|kind| coerce_to(kind, value, param))
+}
+
+fn is(value: &Value, kind: Type) -> bool {
+    match kind {
+        Type::String => value.is_string(),
+        Type::Integer => value.is_i64() || value.is_u64(),
+        Type::Number => value.is_number(),
+        Type::Boolean => value.is_boolean(),
+        Type::Array => value.is_array(),
+        Type::Object => value.is_object(),
+        Type::Null => value.is_null(),
+        Type::Any => true,
+    }
+}
+
+fn coerce_to(kind: Type, value: &Value, param: &Param) -> Option<Value> {
+    match kind {
         Type::String => string(value).map(Value::String),
         Type::Integer => integer(value).map(Value::Number),
         Type::Number => integer(value).or_else(|| number(value)).map(Value::Number),
         Type::Boolean => boolean(value).map(Value::Bool),
         Type::Array => array(value, param),
         Type::Object => parsed(value).filter(Value::is_object),
+        Type::Null => value.is_null().then(|| Value::Null),
+        Type::Any => Some(value.clone()),
     }
 }
 
@@ -95,8 +128,11 @@ fn array(value: &Value, param: &Param) -> Option<Value> {
         return Some(list);
     }
     // One element where a list of them is wanted.
-    let element = Param { kind: param.items.unwrap_or(Type::Object), ..Param::default() };
-    coerce(value, &element).map(|one| Value::Array(vec![one]))
+    let one = match param.element() {
+        Some(element) => coerce(value, element),
+        None => coerce_to(Type::Object, value, param),
+    };
+    one.map(|one| Value::Array(vec![one]))
 }
 
 /// The value itself, or what a string of JSON says.

@@ -17,10 +17,40 @@ const FIELDS: [(&str, &[&str]); 20] = [
     ("grep", &["pattern", "path", "glob", "limit", "ignore_case"]),
     ("list", &["path", "ignore"]),
     ("fetch", &["url", "form", "limit"]),
-    ("todo", &["items", "items.id", "items.text", "items.status"]),
-    ("tasks", &["op", "id", "text", "status"]),
-    ("script", &["tool", "run", "dir", "input"]),
-    ("tools", &["query", "limit"]),
+    (
+        "todo",
+        &[
+            "items",
+            "items.id",
+            "items.text",
+            "items.status",
+            "items.details",
+            "items.doing",
+            "items.owner",
+            "items.priority",
+            "items.blocks",
+            "items.blocked_by",
+            "items.extra",
+        ],
+    ),
+    (
+        "tasks",
+        &[
+            "op",
+            "id",
+            "text",
+            "status",
+            "details",
+            "doing",
+            "owner",
+            "priority",
+            "blocks",
+            "blocked_by",
+            "extra",
+        ],
+    ),
+    ("script", &["tool", "run", "dir", "input", "timeout", "only_reads"]),
+    ("tools", &["query", "regex", "found", "limit"]),
     ("submit", &["text"]),
 ];
 
@@ -70,9 +100,15 @@ mod tests {
             if kind == "unknown" {
                 continue;
             }
+            let more = inner_of("TaskMore");
+            let flat = |fields: Vec<String>| -> Vec<String> {
+                let spread = |field: String| if field == "more" { more.clone() } else { vec![field] };
+                fields.into_iter().flat_map(spread).collect()
+            };
+            want = flat(want);
             let lists = [("edit", "edits", "Edit"), ("todo", "items", "TodoItem")];
             for (_, list, element) in lists.iter().filter(|(of, ..)| *of == kind) {
-                want.extend(inner_of(element).into_iter().map(|field| format!("{list}.{field}")));
+                want.extend(flat(inner_of(element)).into_iter().map(|field| format!("{list}.{field}")));
             }
             assert_eq!(fields(&kind), want, "{kind}");
             assert!(super::super::KINDS.contains(&kind.as_str()), "{kind}");

@@ -5,20 +5,25 @@
 
 mod back;
 mod coerce;
+mod fault;
 pub(crate) mod fields;
+mod fill;
 mod heredoc;
 pub(crate) mod mend;
+mod search;
 
 use serde_json::{Map, Value, json};
 
 use crate::model::Action;
 
 use super::kit::Kit;
-use super::load::similarity;
-use super::tool::{Ordered, Param, Tool, Type, Unit, Variant};
+use super::tool::{Extra, Ordered, Param, Tool, Type, Unit, Variant};
 use mend::Flaw;
 
 pub(super) use back::unbind;
+pub(super) use fault::{Fault, blank_form, example, explain, unknown};
+pub(super) use fill::{has_loose_hole, quoted};
+pub(super) use search::found;
 
 /// What a tool can do, as [`Action::kind`] says it.
 pub(super) const KINDS: [&str; 20] = [
@@ -26,29 +31,15 @@ pub(super) const KINDS: [&str; 20] = [
     "glob", "grep", "list", "fetch", "todo", "tasks", "script", "tools", "submit",
 ];
 
-/// Why a call cannot be understood.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Fault {
-    UnknownTool,
-    BadJson(String),
-    CutOff,
-    Missing(Vec<String>),
-    WrongType {
-        param: String,
-        wanted: String,
-        got: Value,
-    },
-    /// The words after a word command.
-    BadWords(String),
-}
-
 /// The action of a call with JSON arguments.
 pub(super) fn bind(kit: &Kit, name: &str, args: &str) -> Action {
     try_bind(kit, name, args).unwrap_or_else(|fault| unknown(kit, name, args, &fault))
 }
 
 pub(super) fn try_bind(kit: &Kit, name: &str, args: &str) -> Result<Action, Fault> {
-    let (_, tool) = resolve(kit, name).ok_or(Fault::UnknownTool)?;
+    let Some((name, tool)) = resolve(kit, name) else {
+        return Err(absent(kit, name).map_or(Fault::UnknownTool, |known| Fault::Absent(known.to_owned())));
+    };
     let mut args = mend::object(args).map_err(|flaw| match flaw {
         Flaw::CutOff => Fault::CutOff,
         Flaw::Bad(problem) => Fault::BadJson(problem),
@@ -60,135 +51,124 @@ pub(super) fn try_bind(kit: &Kit, name: &str, args: &str) -> Result<Action, Faul
     {
         args = args.into_iter().map(|(_, text)| (field.clone(), text)).collect();
     }
-    let action = fill(tool, &args)?;
+    let action = meaning(kit, (name, tool), &args)?;
     Ok(match &tool.patch_word {
         Some(word) => heredoc::as_patch(word, action),
         None => action,
     })
 }
 
-pub(super) fn unknown(kit: &Kit, name: &str, args: &str, fault: &Fault) -> Action {
-    Action::Unknown { name: name.to_owned(), why: explain(kit, name, args, fault) }
-}
-
 /// The tool of that name. Case, dashes and the prefixes that some templates add do not matter.
 pub(super) fn resolve<'a>(kit: &'a Kit, name: &str) -> Option<(&'a str, &'a Tool)> {
+    kit.tool(name).or_else(|| only(kit.tools.iter(), name))
+}
+
+/// The tool of that name that models know and that this harness does not offer.
+fn absent<'a>(kit: &'a Kit, name: &str) -> Option<&'a str> {
+    only(kit.manifest.absent.iter(), name).map(|(known, _)| known)
+}
+
+fn only<'a, T: 'a>(known: impl Iterator<Item = (&'a str, &'a T)>, name: &str) -> Option<(&'a str, &'a T)> {
     let plain = |name: &str| name.trim().to_ascii_lowercase().replace('-', "_");
-    kit.tool(name).or_else(|| {
-        let bare = name.rsplit(['.', ':']).next().unwrap_or(name);
-        let mut same = kit.tools.iter().filter(|(known, _)| plain(known) == plain(bare));
-        let first = same.next()?;
-        same.next().is_none().then_some(first)
-    })
-}
-
-/// What the model reads about a call that cannot be understood.
-pub(super) fn explain(kit: &Kit, name: &str, args: &str, fault: &Fault) -> String {
-    let tool = resolve(kit, name);
-    let values = kit.bare_values().with("name", name).with("args", args).with("names", names(kit));
-    let values = match tool {
-        Some((name, tool)) => values.with("example", example(name, tool)).with("usage", &tool.signature),
-        None => values,
-    };
-    match fault {
-        Fault::UnknownTool => kit.common("unknown_tool", &values.with("closest", closest(kit, name))),
-        Fault::BadJson(problem) => kit.common("bad_json", &values.with("problem", problem)),
-        Fault::CutOff => kit.common("cut_off", &values),
-        Fault::Missing(missing) => kit.common("missing", &values.with("missing", missing)),
-        Fault::WrongType { param, wanted, got } => {
-            let values = values.with("param", param).with("wanted", wanted).with("got", short(got));
-            kit.common("wrong_type", &values)
-        }
-        Fault::BadWords(problem) => kit.common("bad_words", &values.with("problem", problem)),
-    }
-}
-
-fn names(kit: &Kit) -> Vec<&str> {
-    kit.tools.iter().filter(|(_, tool)| tool.on_wire()).map(|(name, _)| name).collect()
-}
-
-/// The three tools whose names are most alike.
-fn closest<'a>(kit: &'a Kit, name: &str) -> Vec<&'a str> {
-    let mut names = names(kit);
-    names.sort_by(|a, b| similarity(name, b).total_cmp(&similarity(name, a)));
-    names.truncate(3);
-    names
-}
-
-/// A call as it might be made, else one with its required parameters as a form to fill in.
-pub(super) fn example(name: &str, tool: &Tool) -> String {
-    if !tool.example.is_empty() {
-        return json!({ "name": name, "arguments": tool.example }).to_string();
-    }
-    blank_form(name, tool)
-}
-
-/// The form, with nothing filled in.
-pub(super) fn blank_form(name: &str, tool: &Tool) -> String {
-    let blanks = tool.params.iter().filter(|(_, p)| p.required);
-    let blanks: Map<String, Value> = blanks.map(|(name, p)| (name.to_owned(), blank(p))).collect();
-    json!({ "name": name, "arguments": blanks }).to_string()
-}
-
-fn blank(param: &Param) -> Value {
-    match param.kind {
-        Type::String => json!("..."),
-        Type::Integer | Type::Number => json!(1),
-        Type::Boolean => json!(true),
-        Type::Array if param.each.is_empty() => json!(["..."]),
-        Type::Array => {
-            let one: Map<String, Value> = param.each.iter().map(|(n, p)| (n.to_owned(), blank(p))).collect();
-            json!([one])
-        }
-        Type::Object => json!({}),
-    }
-}
-
-fn short(value: &Value) -> String {
-    let text = value.to_string();
-    match text.char_indices().nth(60) {
-        Some((at, _)) => format!("{}…", &text[..at]),
-        None => text,
-    }
+    let bare = name.rsplit(['.', ':']).next().unwrap_or(name);
+    let mut same = known.filter(|(known, _)| plain(known) == plain(bare));
+    let first = same.next()?;
+    same.next().is_none().then_some(first)
 }
 
 /// The action that these arguments mean.
-pub(super) fn fill(tool: &Tool, args: &Map<String, Value>) -> Result<Action, Fault> {
-    let args = &lifted(tool, args);
+pub(super) fn meaning(
+    kit: &Kit,
+    (name, tool): (&str, &Tool),
+    given: &Map<String, Value>,
+) -> Result<Action, Fault> {
+    let args = &lifted(tool, given);
     let (does, variant) = choice(tool, args)?;
     let mut action = json!({ "do": does });
     let fixed = tool.with.iter().chain(variant.iter().flat_map(|v| v.with.iter()));
     for (path, value) in fixed {
         put(&mut action, path, value.clone());
     }
-    let mut missing = Vec::new();
+    // What has no field of its own matters where a template or a program reads it.
+    let filled = tool.filled(variant) || does == "script";
+    let mut input = Map::new();
+    let (mut missing, mut wrong) = (Vec::new(), Vec::new());
     for (name, param) in tool.params.iter().filter(|(name, _)| plays(tool, variant, name)) {
         let needed = param.required || variant.is_some_and(|v| v.needs.iter().any(|n| n == name));
-        let Some(to) = field(variant, name, param) else { continue };
-        let taken = |key: &str| key != name && tool.params.find(key).is_some();
-        match coerce::given(args, name, taken) {
-            Some(value) if !needed && is_blank(value, to) => {}
-            Some(value) => set(&mut action, (name, to), &read(name, param, value)?, param)?,
-            None => match &param.default {
-                Some(value) if !needed => put(&mut action, to, value.clone()),
-                Some(_) | None if needed => missing.push(name.to_owned()),
-                Some(_) | None => {}
+        let to = field(variant, name, param);
+        if to.is_none() && !filled {
+            continue;
+        }
+        match coerce::given(args, name, taken(&tool.params, name)) {
+            Some(value) if !needed && to.is_some_and(|to| is_blank(value, to)) => {}
+            Some(value) => match read(name, param, value) {
+                Ok(value) => {
+                    if let Some(to) = to {
+                        wrong.extend(set(&mut action, (name, to), &value, param).err());
+                    }
+                    input.insert(name.to_owned(), value);
+                }
+                Err(fault) => wrong.push(fault),
             },
+            None if needed => missing.push(name.to_owned()),
+            None => {
+                if let Some(value) = param.default.as_ref().or(param.shown.as_ref()) {
+                    input.insert(name.to_owned(), value.clone());
+                }
+                match (to, &param.default, &param.shown) {
+                    (Some(to), Some(value), _) => put(&mut action, to, value.clone()),
+                    (Some(to), None, Some(shown)) => set(&mut action, (name, to), shown, param)?,
+                    (Some(_), None, None) | (None, ..) => {}
+                }
+            }
         }
     }
-    if !missing.is_empty() {
-        return Err(Fault::Missing(missing));
+    let extra = if args == given { extra(kit, tool, given) } else { Vec::new() };
+    let listed = [(missing, Fault::Missing as fn(Vec<String>) -> Fault), (extra, Fault::Extra)];
+    let listed = listed.into_iter().filter(|(names, _)| !names.is_empty()).map(|(names, fault)| fault(names));
+    let mut faults: Vec<Fault> = listed.chain(wrong).collect();
+    match faults.len() {
+        0 => {}
+        1 => return Err(faults.remove(0)),
+        _ => return Err(Fault::Several(faults)),
+    }
+    fill::fill(kit, (name, tool), variant, &input, &mut action)?;
+    if does == "script" {
+        action["tool"] = json!(name);
+        action["run"] = json!(tool.run);
+        action["dir"] = json!(kit.programs.get(name));
+        action["only_reads"] = json!(tool.reads);
+        action["input"] = Value::Object(input);
     }
     if action["line"] == 0 && does == "read" {
         action["line"] = json!(1);
     }
-    serde_json::from_value(action).map_err(|e| Fault::BadJson(e.to_string()))
+    let mut action = serde_json::from_value(action).map_err(|e| Fault::BadJson(e.to_string()))?;
+    if let Action::Tools { query, limit, regex, found } = &mut action {
+        *found = search::search(kit, query, *regex, *limit);
+    }
+    Ok(action)
+}
+
+/// Given parameters that the tool does not have, where the harness and the tool refuse such.
+fn extra(kit: &Kit, tool: &Tool, args: &Map<String, Value>) -> Vec<String> {
+    if kit.manifest.errors.extra.is_none() || tool.extra != Some(Extra::Allowed(false)) {
+        return Vec::new();
+    }
+    let read = |name: &str| coerce::key(args, name, taken(&tool.params, name));
+    let known: Vec<&str> = tool.params.names().chain(tool.params.names().filter_map(read)).collect();
+    args.keys().filter(|name| !known.contains(&name.as_str())).cloned().collect()
+}
+
+/// Names that stand for another parameter than `name`.
+fn taken<'a>(params: &'a Ordered<Param>, name: &'a str) -> impl Fn(&str) -> bool + 'a {
+    move |key| key != name && params.find(key).is_some()
 }
 
 /// Arguments of a nested element that stand at the top, where the tool has one list of elements.
 fn lifted(tool: &Tool, args: &Map<String, Value>) -> Map<String, Value> {
     let mut args = args.clone();
-    if let Some((list, param)) = tool.params.iter().find(|(_, p)| p.kind == Type::Array && !p.each.is_empty())
+    if let Some((list, param)) = tool.params.iter().find(|(_, p)| p.allows(Type::Array) && !p.each.is_empty())
         && !args.contains_key(list)
         && param
             .each
@@ -243,15 +223,18 @@ fn read(name: &str, param: &Param, value: &Value) -> Result<Value, Fault> {
         wanted,
         got: got.clone(),
     };
-    let read =
-        coerce::coerce(value, param).ok_or_else(|| wrong(name, param.kind.name().to_owned(), value))?;
+    let read = coerce::coerce(value, param).ok_or_else(|| wrong(name, param.types_said(), value))?;
     if !param.choices.is_empty() && !param.choices.iter().any(|c| read == **c) {
         return Err(wrong(name, format!("one of {}", param.choices.join(", ")), value));
     }
-    if param.kind != Type::Array || param.each.is_empty() {
+    if !param.allows(Type::Array) || param.each.is_empty() {
         return Ok(read);
     }
-    let elements = read.as_array().into_iter().flatten().enumerate();
+    let elements = match &read {
+        Value::Array(list) => &list[..],
+        one => std::slice::from_ref(one),
+    };
+    let elements = elements.iter().enumerate();
     elements.map(|(at, element)| each(&format!("{name}[{at}]"), &param.each, element)).collect()
 }
 
@@ -268,8 +251,7 @@ fn each(place: &str, params: &Ordered<Param>, element: &Value) -> Result<Value, 
     for (name, param) in params.iter() {
         let place = format!("{place}.{name}");
         let to = param.to.as_deref().unwrap_or(name);
-        let taken = |key: &str| key != name && params.find(key).is_some();
-        match coerce::given(given, name, taken) {
+        match coerce::given(given, name, taken(params, name)) {
             Some(value) => put(&mut out, to, read(&place, param, value)?),
             None => match &param.default {
                 Some(value) => put(&mut out, to, value.clone()),

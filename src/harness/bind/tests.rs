@@ -1,5 +1,7 @@
 //! Tests of reading calls and saying actions, by tables.
 
+mod surface;
+
 use serde_json::{Value, json};
 
 use super::*;
@@ -320,7 +322,12 @@ fn an_action_can_be_said_on_another_surface() {
         (Action::Job { op: JobOp::Output, id: "j".to_owned(), wait: None, input: None }, "qwen-code", None),
         (
             Action::Todo {
-                items: vec![TodoItem { id: None, text: "t".to_owned(), status: TodoStatus::Completed }],
+                items: vec![TodoItem {
+                    id: None,
+                    text: "t".to_owned(),
+                    status: TodoStatus::Completed,
+                    ..TodoItem::default()
+                }],
             },
             "qwen-code",
             Some(json!(["todo_write", {"todos": [{"content": "t", "status": "completed", "id": "1"}]}])),

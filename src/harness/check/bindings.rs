@@ -42,10 +42,10 @@ pub(super) fn check(kit: &Kit, source: &Source<'_>, faults: &mut Vec<LoadError>)
                 faults.push(source.fault(File::Tools, &keys, None, what));
             };
             for form in forms(tool) {
-                called(name, tool, form, &mut fault);
+                called(kit, (name, tool), form, &mut fault);
             }
             if !tool.example.is_empty()
-                && let Err(wrong) = bind::fill(tool, &tool.example)
+                && let Err(wrong) = bind::meaning(kit, (name, tool), &tool.example)
             {
                 fault(&["example"], format!("the `example` of `{name}` is no call of it: {}", words(&wrong)));
             }
@@ -77,7 +77,7 @@ fn named(name: &str, tool: &Tool, form: Form<'_>, fault: &mut Say<'_>) {
                 None => fault(&["params", param, "to"], what),
             }
         }
-        if facts.kind != Type::Array {
+        if !facts.allows(Type::Array) {
             continue;
         }
         for (inner, element) in facts.each.iter() {
@@ -87,6 +87,14 @@ fn named(name: &str, tool: &Tool, form: Form<'_>, fault: &mut Say<'_>) {
                 fault(&["params", param, "each", inner], what);
             }
         }
+    }
+    let filled = tool.fill.names().map(|to| (vec!["fill", to], to));
+    let of_form = form
+        .variant
+        .into_iter()
+        .flat_map(|(word, variant)| variant.fill.names().map(move |to| (vec!["when", word, "fill", to], to)));
+    for (keys, to) in filled.chain(of_form).filter(|(_, to)| !fields::has(form.does, to)) {
+        fault(&keys, format!("`fill` of `{name}` {}", missing(to)));
     }
     let fixed = tool.with.keys().map(|to| (vec!["with", to.as_str()], to));
     let picked = form.variant.into_iter().flat_map(|(word, variant)| {
@@ -113,10 +121,10 @@ fn twice(name: &str, tool: &Tool, form: Form<'_>, fault: &mut Say<'_>) {
 }
 
 /// Calls with the least and with all there is.
-fn called(name: &str, tool: &Tool, form: Form<'_>, fault: &mut Say<'_>) {
+fn called(kit: &Kit, (name, tool): (&str, &Tool), form: Form<'_>, fault: &mut Say<'_>) {
     let keys: Vec<&str> = form.variant.map(|(word, _)| vec!["when", word]).unwrap_or_default();
     for most in [false, true] {
-        let Err(wrong) = bind::fill(tool, &arguments(tool, form, most)) else { continue };
+        let Err(wrong) = bind::meaning(kit, (name, tool), &arguments(tool, form, most)) else { continue };
         let given = if most { "all its parameters" } else { "the parameters it requires" };
         let of = form.variant.map(|(word, _)| format!(" as `{word}`")).unwrap_or_default();
         let what = match &wrong {
@@ -141,6 +149,9 @@ fn words(fault: &Fault) -> String {
         Fault::BadJson(problem) | Fault::BadWords(problem) => problem.clone(),
         Fault::CutOff => "it is cut off".to_owned(),
         Fault::Missing(missing) => format!("`{}` is missing", missing.join("`, `")),
+        Fault::Extra(extra) => format!("`{}` is no parameter of it", extra.join("`, `")),
+        Fault::Several(faults) => faults.iter().map(words).collect::<Vec<_>>().join("; "),
+        Fault::Absent(name) => format!("`{name}` is absent"),
         Fault::WrongType { param, wanted, got } => format!("`{param}` has to be {wanted}, not {got}"),
     }
 }
@@ -165,7 +176,7 @@ fn value(param: &Param) -> Value {
     let within = |params: &crate::harness::tool::Ordered<Param>| -> Map<String, Value> {
         params.iter().map(|(name, param)| (name.to_owned(), value(param))).collect()
     };
-    match param.kind {
+    match param.main() {
         Type::String => param.choices.first().map_or_else(|| json!("1"), |first| json!(first)),
         Type::Integer | Type::Number => {
             json!(param.min.unwrap_or(1).max(1).min(param.max.unwrap_or(i64::MAX)))
@@ -173,13 +184,8 @@ fn value(param: &Param) -> Value {
         Type::Boolean => json!(true),
         Type::Array if param.unit == Unit::Range => json!([1, 2]),
         Type::Array if !param.each.is_empty() => json!([within(&param.each)]),
-        Type::Array => json!([match param.items.unwrap_or_default() {
-            Type::String => json!("1"),
-            Type::Integer | Type::Number => json!(1),
-            Type::Boolean => json!(true),
-            Type::Array => json!([]),
-            Type::Object => json!({}),
-        }]),
+        Type::Array => json!([param.element().map_or_else(|| json!("1"), value)]),
         Type::Object => Value::Object(within(&param.each)),
+        Type::Null | Type::Any => json!("1"),
     }
 }

@@ -18,7 +18,7 @@ use super::load::{Library, LoadError};
 use super::sample;
 use super::{Harness, Listing};
 
-pub(super) use tables::check as tables;
+pub(super) use tables::{check as tables, programs};
 
 /// What there is to say of a harness.
 pub struct Report {

@@ -1,10 +1,13 @@
 //! What serde cannot see in the tables: names that have to be somewhere else too.
 
+use std::collections::BTreeMap;
+
 use crate::harness::bind::KINDS;
+use crate::harness::files::Files;
 use crate::harness::kit::{Kit, Source};
 use crate::harness::layers::{Case, File, near};
 use crate::harness::load::{LoadError, wrong_pattern};
-use crate::harness::tool::Tool;
+use crate::harness::tool::{Tool, Tools};
 
 pub(in crate::harness) fn check(kit: &Kit, source: &Source<'_>, faults: &mut Vec<LoadError>) {
     manifest(kit, source, faults);
@@ -31,6 +34,54 @@ pub(in crate::harness) fn check(kit: &Kit, source: &Source<'_>, faults: &mut Vec
         }
     }
     twins(kit, source, faults);
+    deferred(kit, source, faults);
+}
+
+fn deferred(kit: &Kit, source: &Source<'_>, faults: &mut Vec<LoadError>) {
+    let finds = |tool: &Tool| tool.kinds().any(|kind| kind == "tools");
+    let defers = kit.tools.iter().find(|(_, tool)| tool.defer && tool.on_wire());
+    if let (Some((name, _)), true) = (defers, source.case == Case::default())
+        && !kit.tools.iter().any(|(_, tool)| finds(tool))
+    {
+        let what = format!("`{name}` has `defer`, and no tool does `tools`, which would find it");
+        faults.push(source.fault(File::Tools, &[name, "defer"], None, what));
+    }
+}
+
+/// Where the programs of tools lie.
+pub(in crate::harness) fn programs(
+    files: &Files,
+    (id, tools): (&str, &Tools),
+    source: &Source<'_>,
+    faults: &mut Vec<LoadError>,
+) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    for (name, tool) in tools.iter() {
+        let what = match (tool.kinds().any(|kind| kind == "script"), tool.run.is_empty()) {
+            (false, true) => continue,
+            (false, false) => format!("`{name}` has `run`, which only a tool that does `script` may have"),
+            (true, true) => {
+                format!("`{name}` does `script` and needs `run`, such as [\"python3\", \"count.py\"]")
+            }
+            (true, false) => {
+                let ids = source.chain.ids();
+                let mut places =
+                    ids.iter().flat_map(|id| tool.run.iter().filter_map(|word| files.program(id, word)));
+                if let Some(folder) = places.next() {
+                    // Commands run elsewhere.
+                    let folder = std::path::absolute(&folder).unwrap_or(folder);
+                    found.insert(name.to_owned(), folder.display().to_string());
+                    continue;
+                }
+                let run = tool.run.join(" ");
+                format!(
+                    "`{name}` runs `{run}`, and none of that is a file in the folder of {id}; put the script there"
+                )
+            }
+        };
+        faults.push(source.fault(File::Tools, &[name, "run"], None, what));
+    }
+    found
 }
 
 /// Takes keys below the tool, a word in the value, and what is wrong.
@@ -116,7 +167,7 @@ fn manifest(kit: &Kit, source: &Source<'_>, faults: &mut Vec<LoadError>) {
     }
     for (at, reminder) in manifest.reminder.iter().enumerate() {
         let when = &reminder.when;
-        let since = when.results_since.is_some() && when.count > 0;
+        let since = !when.results_since.is_empty() && when.count > 0;
         if !since && when.every_user.is_none_or(|every| every == 0) {
             let what = "a reminder is never due: `when` needs `results_since` and `count`, or `every_user`";
             fault(&["reminder", &at.to_string(), "when"], None, what);
@@ -127,9 +178,9 @@ fn manifest(kit: &Kit, source: &Source<'_>, faults: &mut Vec<LoadError>) {
         return;
     }
     let bare = manifest.dialect.bare.iter().map(|name| (vec!["dialect".to_owned(), "bare".to_owned()], name));
-    let since = manifest.reminder.iter().enumerate().filter_map(|(at, reminder)| {
+    let since = manifest.reminder.iter().enumerate().flat_map(|(at, reminder)| {
         let keys = ["reminder", &at.to_string(), "when", "results_since"].map(str::to_owned).to_vec();
-        Some((keys, reminder.when.results_since.as_ref()?))
+        reminder.when.results_since.iter().map(move |name| (keys.clone(), name))
     });
     for (keys, name) in bare.chain(since).filter(|(_, name)| kit.tools.find(name).is_none()) {
         let near = near(name, kit.tools.names());

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use regex::Regex;
 
 use crate::harness::files::COMMON;
-use crate::harness::kit::{Kit, SAYING, WRAP, error_name, opening_name, result_name};
+use crate::harness::kit::{Kit, SAYING, WRAP, absent_name, error_name, opening_name, result_name, wrap_name};
 use crate::harness::layers::near;
 use crate::harness::load::LoadError;
 use crate::harness::template::Values;
 use crate::harness::tool::Tool;
-use crate::harness::{Blobs, View, sample, tell};
+use crate::harness::{Blobs, NoPrograms, View, sample, tell};
 use crate::model::{Action, BlobId, CallId, Class, Model, Outcome, Scene, ToolCall, WireKind};
 
 use super::super::bind;
@@ -32,8 +32,9 @@ pub(super) fn check(kit: &Kit, faults: &mut Vec<LoadError>) {
 fn in_scene(kit: &Kit, scene: &Scene, model: &Model) -> Vec<LoadError> {
     let mut faults = Vec::new();
     let (blobs, wire) = (&NoImages, WireKind::Chat);
-    let view = View { items: &[], scene, model, wire, blobs, drop_images: false };
-    let values = kit.values(&view).with("text", "Make it polite.");
+    let programs = &NoPrograms;
+    let view = View { items: &[], scene, model, wire, blobs, programs, drop_images: false };
+    let values = kit.values(&view).with("text", "Make it polite.").with("kind", "reminder");
     prompts(kit, &values, &mut faults);
     sayings(kit, &said(values), &mut faults);
     for (name, tool) in kit.tools.iter() {
@@ -70,6 +71,7 @@ fn said(values: Values) -> Values {
         name if lists.contains(&name) => values.with(name, ["read", "edit"]),
         name if numbers.contains(&name) => values.with(name, 3),
         "before" => values.with(name, true),
+        "problems" | "extra" => values.with(name, ["one", "two"]),
         "messages" => values.with(name, [&message]),
         "out" => values.with(name, &out),
         "action" => values.with(name, Action::Submit { text: String::new() }),
@@ -83,6 +85,8 @@ fn prompts(kit: &Kit, values: &Values, faults: &mut Vec<LoadError>) {
     let named = named.chain(m.opening.iter().filter_map(|o| o.file.clone()));
     let named = named.chain((0..m.opening.len()).map(opening_name)).chain([WRAP.to_owned()]);
     let named = named.chain(m.reminder.iter().map(|r| r.file.clone()));
+    let named = named.chain((0..m.reminder.len()).map(wrap_name)).chain(m.absent.names().map(absent_name));
+    let named = named.chain(m.user.more.iter().map(|more| more.file.clone()));
     let named = named.chain(m.user.first.clone()).chain(m.user.each.clone());
     for name in named.filter(|name| kit.texts.has(name)) {
         faults.extend(kit.texts.fault(&name, values));
@@ -112,7 +116,7 @@ fn results(
     faults: &mut Vec<LoadError>,
 ) {
     let args = arguments(tool, form, true);
-    let Ok(action) = bind::fill(tool, &args) else { return };
+    let Ok(action) = bind::meaning(kit, (name, tool), &args) else { return };
     let args = serde_json::Value::Object(args).to_string();
     let (id, name) = (CallId("sample".to_owned()), name.to_owned());
     let call = ToolCall { id, given: None, name, args, action, span: None, recovered: false };

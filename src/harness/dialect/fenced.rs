@@ -54,7 +54,7 @@ fn command(kit: &Kit, text: &str) -> (String, String, Action) {
     match kit.tool(first).filter(|(name, _)| Some(*name) != bare) {
         Some((name, tool)) => {
             let bound = words::read(tool, text).and_then(|args| {
-                let action = bind::fill(tool, &args)?;
+                let action = bind::meaning(kit, (name, tool), &args)?;
                 Ok((Value::Object(args).to_string(), action))
             });
             match bound {

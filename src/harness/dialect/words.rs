@@ -24,7 +24,7 @@ pub(crate) fn read(tool: &Tool, command: &str) -> Result<Map<String, Value>, Fau
             None => (flag, None),
         };
         let param = tool.params.find(flag).ok_or_else(|| bad(format!("there is no `--{flag}`")))?;
-        let value = if param.kind == Type::Array {
+        let value = if param.allows(Type::Array) {
             let mut list: Vec<String> = inline.into_iter().collect();
             while let Some(next) = words.next_if(|next| !next.starts_with("--")) {
                 list.push(next);

@@ -11,6 +11,9 @@ pub struct Output {
     pub keep: Option<KeepWord>,
     /// Percent of the room that the head gets under `keep = "both"`.
     pub head: Option<u8>,
+    /// Bytes of the head that are shown of output that is too long; the whole is in a file. 0: as
+    /// `keep` says.
+    pub preview: Option<usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -30,6 +33,11 @@ pub struct Errors {
     pub bad_json: Option<String>,
     pub missing: Option<String>,
     pub wrong_type: Option<String>,
+    /// When set, parameters that a tool with `extra = false` does not have are refused.
+    pub extra: Option<String>,
+    /// All that is wrong with a call's arguments: `problems`, each in the words of its own template.
+    pub problems: Option<String>,
+    pub absent: Option<String>,
     pub bad_words: Option<String>,
     pub cut_off: Option<String>,
     pub refused: Option<String>,
@@ -47,6 +55,9 @@ impl Errors {
             ("bad_json", &self.bad_json),
             ("missing", &self.missing),
             ("wrong_type", &self.wrong_type),
+            ("extra", &self.extra),
+            ("problems", &self.problems),
+            ("absent", &self.absent),
             ("bad_words", &self.bad_words),
             ("cut_off", &self.cut_off),
             ("refused", &self.refused),

@@ -31,6 +31,8 @@ pub struct Read {
     pub window: u64,
     /// Lines that the model still has before it, unchanged, are not sent again.
     pub once: bool,
+    /// Bytes of a file at which a call that asks for no number of lines is refused. 0: no limit.
+    pub most: u64,
 }
 
 /// `[stream]`: when a reply that runs on is cut. 0: never.

@@ -14,9 +14,12 @@ pub use answer::{Compact, Errors, KeepWord, Kept, Output, Show, Strategy};
 pub use care::{Again, Check, Context, Edit, Read, Stream};
 pub use dialect::{Dialect, DialectKind, Offer, Salvage, Which};
 pub use request::{
-    Absent, Messages, NoteRole, Notes, Opening, Reminder, Request, System, Thinking, Trim, User, When, Wire,
+    Absent, Beside, Messages, More, NoteRole, Notes, Often, Opening, Reminder, Request, Spot, System,
+    Thinking, Trim, User, When, Wire,
 };
 pub use turn::{BadCalls, Early, Empty, Ends, Forget, Need, Repeats, Submit, Timeouts, Turn, Vain, named};
+
+use super::tool::Ordered;
 
 /// The one version of the format.
 pub const SCHEMA: u32 = 1;
@@ -50,6 +53,8 @@ pub struct Manifest {
     pub submit: Submit,
     pub output: Output,
     pub tools: Choice,
+    /// Tools that models know and that are not offered, each with what to use instead: a template.
+    pub absent: Ordered<String>,
     pub errors: Errors,
     pub compact: Compact,
     pub edit: Edit,
@@ -90,6 +95,7 @@ impl Default for Manifest {
             submit: Submit::default(),
             output: Output::default(),
             tools: Choice::default(),
+            absent: Ordered::default(),
             errors: Errors::default(),
             compact: Compact::default(),
             edit: Edit::default(),

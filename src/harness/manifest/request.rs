@@ -73,6 +73,42 @@ pub struct Opening {
 pub struct User {
     pub first: Option<String>,
     pub each: Option<String>,
+    /// Texts that stand beside it, in this order.
+    pub more: Vec<More>,
+}
+
+/// `[[user.more]]`: a text of its own beside what the person typed.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct More {
+    /// Template file.
+    pub file: String,
+    #[serde(default)]
+    pub place: Beside,
+    #[serde(default)]
+    pub when: Often,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Beside {
+    #[default]
+    Before,
+    After,
+}
+
+/// With which prompts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Often {
+    /// The first, also after a summary.
+    #[default]
+    First,
+    Each,
+    /// The first, and each for which the text is another than it was.
+    Changed,
+    /// Only the latter.
+    Later,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -105,17 +141,54 @@ pub struct Reminder {
     pub when: When,
     /// Template file.
     pub file: String,
+    #[serde(default)]
+    pub place: Spot,
+    /// As `[notes]` says when absent.
+    #[serde(default)]
+    pub role: Option<NoteRole>,
+    /// The same.
+    #[serde(default)]
+    pub wrap: Option<String>,
+}
+
+/// Where a reminder stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Spot {
+    /// In a message of its own.
+    #[default]
+    Message,
+    /// At the end of the last result, behind a blank line.
+    Result,
 }
 
 /// When a reminder is due.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct When {
-    /// A tool's name: due when it has not been called for `count` results.
-    pub results_since: Option<String>,
+    /// Names of tools: due when none of them has been called for `count` results.
+    #[serde(deserialize_with = "one_or_more")]
+    pub results_since: Vec<String>,
     pub count: u32,
+    /// Results after which it is due once more. None: `count`.
+    pub again: Option<u32>,
+    /// Prompts count as results do.
+    pub prompts: bool,
     /// Due with every n-th prompt.
     pub every_user: Option<u32>,
+}
+
+fn one_or_more<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "a tool's name or a list of them")]
+    enum Names {
+        One(String),
+        More(Vec<String>),
+    }
+    Ok(match Names::deserialize(from)? {
+        Names::One(name) => vec![name],
+        Names::More(names) => names,
+    })
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -149,7 +222,8 @@ pub struct Thinking {
     pub echo: String,
     pub trim: Trim,
     pub absent: Absent,
-    /// How hard to think where the user did not say: `off`, `low`, …; none: as the server does.
+    /// How hard to think where the user did not say: `off`, `low`, …; empty: as the server does.
+    #[serde(deserialize_with = "super::turn::named")]
     pub effort: Option<String>,
     /// The same for the first request of a turn and after a check that failed.
     pub effort_first: Option<String>,

@@ -8,21 +8,21 @@ mod again;
 mod forget;
 mod mask;
 mod replay;
+mod said;
 mod thread;
 
 use serde_json::{Map, Value, json};
 
-use crate::model::{
-    Body, Image, Item, Note, NoteKind, Part, Reply, Said, Summary, ToolResult, Watch, WireKind,
-};
+use crate::model::{Body, Image, Item, Note, NoteKind, Part, Reply, Summary, ToolResult, Watch, WireKind};
 use crate::wire::prompt::{LIMITS, Piece, Prompt, Role, Style, ToolSpec};
 
-use super::kit::{Kit, WRAP, opening_name};
-use super::manifest::{Again, DialectKind, NoteRole, Offer};
+use super::kit::{Kit, WRAP, opening_name, wrap_name};
+use super::manifest::{Again, DialectKind, NoteRole, Offer, Reminder, Spot};
 use super::template::Values;
 use super::{Masked, View};
 use mask::Masks;
 use replay::Replay;
+use said::Sayer;
 use thread::Thread;
 
 pub(super) use again::holds;
@@ -45,8 +45,9 @@ pub(super) fn prompt(kit: &Kit, view: &View<'_>) -> anyhow::Result<Prompt> {
     let again = again::entry(kit, view);
     let held = again.is_some_and(|again| again.schema);
     let tools = match (manifest.dialect.kind, manifest.dialect.offer) {
-        (DialectKind::Calls, Offer::Wire) if !held => specs(kit),
-        (DialectKind::Calls, Offer::Wire | Offer::Prompt) | (DialectKind::Fenced, _) => Vec::new(),
+        (DialectKind::Calls | DialectKind::External, Offer::Wire) if !held => specs(kit, view.items),
+        (DialectKind::Calls | DialectKind::External, Offer::Wire | Offer::Prompt)
+        | (DialectKind::Fenced, _) => Vec::new(),
     };
     Ok(Prompt {
         system: system.into_iter().filter(|block| !block.trim().is_empty()).collect(),
@@ -68,7 +69,8 @@ fn watch(kit: &Kit) -> Watch {
     Watch { blank_lines: set(stream.blank_lines), same_lines: set(stream.same_lines), thinking: set(most) }
 }
 
-fn specs(kit: &Kit) -> Vec<ToolSpec> {
+/// The tools of a request: what was found in this session comes last, so that what is before it stays as it is.
+fn specs(kit: &Kit, items: &[Item]) -> Vec<ToolSpec> {
     let spec = |(name, tool): (&str, &super::tool::Tool)| ToolSpec {
         name: name.to_owned(),
         about: tool.about.clone(),
@@ -76,7 +78,8 @@ fn specs(kit: &Kit) -> Vec<ToolSpec> {
         strict: tool.strict,
         free: kit.free(tool),
     };
-    kit.tools.iter().filter(|(_, tool)| tool.on_wire()).map(spec).collect()
+    let at_once = kit.tools.iter().filter(|(_, tool)| tool.at_once());
+    at_once.chain(super::bind::found(kit, items)).map(spec).collect()
 }
 
 fn style(kit: &Kit) -> Style {
@@ -108,7 +111,7 @@ pub(super) fn masked(kit: &Kit, view: &View<'_>) -> Masked {
     if kit.manifest.context.results == 0 {
         return Masked::default();
     }
-    let items = summarized(view.items).map_or(view.items, |(_, rest)| rest);
+    let items = summarized(view.items).map_or(view.items, |(_, _, rest)| rest);
     Masks::new(kit, items).count()
 }
 
@@ -154,10 +157,10 @@ struct History<'a> {
 
 impl History<'_> {
     fn render(&self, thread: &mut Thread) -> anyhow::Result<()> {
-        let mut first = true;
+        let mut sayer = Sayer::new(self.kit, self.view);
         let mut items = self.view.items;
-        if let Some((summary, rest)) = summarized(items) {
-            self.summary(thread, summary, &mut first)?;
+        if let Some((item, summary, rest)) = summarized(items) {
+            self.summary(thread, (item, summary), &mut sayer)?;
             items = rest;
         }
         let masks = Masks::new(self.kit, items);
@@ -166,7 +169,7 @@ impl History<'_> {
         let mut replay = Replay::new(self.kit, self.view);
         for (at, item) in items.iter().enumerate().filter(|(at, _)| !forgotten.contains(at)) {
             match &item.body {
-                Body::User(said) => self.said(thread, said, &mut first)?,
+                Body::User(said) => sayer.said(thread, item, said)?,
                 Body::Note(note) => self.note(thread, note)?,
                 Body::Assistant(_) if vain.contains(&at) => {
                     let told = results(items, at).into_iter().flatten().filter(|_| newest == Some(at));
@@ -185,16 +188,23 @@ impl History<'_> {
     }
 
     /// What the person said and is kept, then the summary, then the words that lead on from it.
-    fn summary(&self, thread: &mut Thread, summary: &Summary, first: &mut bool) -> anyhow::Result<()> {
+    fn summary<'a>(
+        &'a self,
+        thread: &mut Thread,
+        (item, summary): (&Item, &Summary),
+        sayer: &mut Sayer<'a>,
+    ) -> anyhow::Result<()> {
         for item in self.view.items.iter().filter(|item| summary.kept.contains(&item.id)) {
             if let Body::User(said) = &item.body {
-                self.said(thread, said, first)?;
+                sayer.said(thread, item, said)?;
             }
         }
         let (text, request) = (&summary.text, &summary.request);
         let back = self.kit.say(&super::Saying::SummaryBack { summary: text, request });
-        let back = if *first { self.wrapped(&back, first)? } else { back };
-        thread.push(Role::User, vec![Piece::Text(back)]);
+        match sayer.is_first() {
+            true => sayer.say(thread, item, (&back, Vec::new()))?,
+            false => thread.push(Role::User, vec![Piece::Text(back)]),
+        }
         let values = || self.values.clone().with("summary", text).with("request", request);
         let compact = &self.kit.manifest.compact;
         let next = next_message(self.view.items, summary);
@@ -209,34 +219,15 @@ impl History<'_> {
         Ok(())
     }
 
-    fn said(&self, thread: &mut Thread, said: &Said, first: &mut bool) -> anyhow::Result<()> {
-        let mut pieces = vec![Piece::Text(self.wrapped(&said.text, first)?)];
-        self.add_images(&mut pieces, said);
-        thread.push(Role::User, pieces);
-        Ok(())
-    }
-
-    /// What the person typed, in the harness's words around it.
-    fn wrapped(&self, text: &str, first: &mut bool) -> anyhow::Result<String> {
-        let user = &self.kit.manifest.user;
-        let around = if *first { user.first.as_ref().or(user.each.as_ref()) } else { user.each.as_ref() };
-        *first = false;
-        match around {
-            Some(file) => self.kit.render(file, &self.values.clone().with("text", text)),
-            None => Ok(text.to_owned()),
-        }
-    }
-
-    fn add_images(&self, pieces: &mut Vec<Piece>, said: &Said) {
-        pieces.extend(said.images.iter().map(|image| piece_of_image(self.kit, self.view, image)));
-    }
-
     fn note(&self, thread: &mut Thread, note: &Note) -> anyhow::Result<()> {
         if note.harness.as_ref().is_some_and(|id| *id != self.kit.id) {
             return Ok(());
         }
+        let reminders = || self.kit.manifest.reminder.iter().enumerate();
+        let reminder = note.file.as_ref().and_then(|file| reminders().find(|(_, r)| r.file == *file));
         let loud = matches!(note.kind, NoteKind::Correction | NoteKind::Guard | NoteKind::Check);
-        let role = match (note.kind, self.kit.manifest.notes.role) {
+        let own = reminder.and_then(|(_, r)| r.role);
+        let role = match (note.kind, own.unwrap_or(self.kit.manifest.notes.role)) {
             (NoteKind::Correction, _) => Role::User,
             (_, NoteRole::User) => Role::User,
             (_, NoteRole::System) => Role::System,
@@ -244,25 +235,34 @@ impl History<'_> {
             (_, NoteRole::None) if loud => Role::User,
             (_, NoteRole::None) => return Ok(()),
         };
-        let wrap = self.kit.manifest.notes.wrap.is_some() && note.kind != NoteKind::Correction;
-        let text = if wrap {
-            self.kit.render(WRAP, &self.values.clone().with("text", &note.text))?
-        } else {
-            note.text.clone()
-        };
-        thread.push(role, vec![Piece::Text(text)]);
+        let text = self.wrapped(note, reminder)?;
+        match reminder {
+            Some((_, Reminder { place: Spot::Result, .. })) if thread.add_to_result(&text) => {}
+            _ => thread.push(role, vec![Piece::Text(text)]),
+        }
         Ok(())
+    }
+
+    fn wrapped(&self, note: &Note, reminder: Option<(usize, &Reminder)>) -> anyhow::Result<String> {
+        let own = reminder.filter(|(_, r)| r.wrap.is_some()).map(|(at, _)| wrap_name(at));
+        let all = self.kit.manifest.notes.wrap.as_ref().map(|_| WRAP.to_owned());
+        match own.or(all).filter(|_| note.kind != NoteKind::Correction) {
+            Some(wrap) => {
+                self.kit.render(&wrap, &self.values.clone().with("text", &note.text).with("kind", note.kind))
+            }
+            None => Ok(note.text.clone()),
+        }
     }
 }
 
 /// The last summary, and the items that it does not stand for.
-fn summarized(items: &[Item]) -> Option<(&Summary, &[Item])> {
-    let summary = items.iter().rev().find_map(|item| match &item.body {
-        Body::Summary(summary) => Some(summary),
+fn summarized(items: &[Item]) -> Option<(&Item, &Summary, &[Item])> {
+    let (item, summary) = items.iter().rev().find_map(|item| match &item.body {
+        Body::Summary(summary) => Some((item, summary)),
         _ => None,
     })?;
     let rest = items.iter().position(|item| item.id > summary.upto).unwrap_or(items.len());
-    Some((summary, &items[rest..]))
+    Some((item, summary, &items[rest..]))
 }
 
 /// Whose is the first message that stayed when the history was summed up.

@@ -4,7 +4,7 @@ use super::*;
 use crate::harness::Verdict;
 use crate::harness::dialect;
 use crate::harness::testing::{Bench, call, item, loaded, reply, result, text, user};
-use crate::model::{BlobId, CallId, ItemId, Mark, Outcome, Stop, Summary};
+use crate::model::{BlobId, CallId, ItemId, Mark, Outcome, Said, Stop, Summary};
 use crate::wire::prompt::Message;
 
 fn rendered(harness: &str, items: &[Item]) -> Vec<Message> {
@@ -48,7 +48,7 @@ fn said(harness: &str, id: u64, parts: Vec<Part>, stop: Stop) -> Item {
 }
 
 fn note(id: u64, kind: NoteKind, text: &str) -> Item {
-    item(id, Body::Note(Note { kind, text: text.to_owned(), harness: None }))
+    item(id, Body::Note(Note { kind, text: text.to_owned(), harness: None, file: None }))
 }
 
 fn thinking(text: &str) -> Part {
@@ -198,6 +198,7 @@ fn notes_keep_to_the_role_of_the_harness() {
             kind: NoteKind::Reminder,
             text: "mine".to_owned(),
             harness: Some("pi".to_owned()),
+            file: None,
         }),
     ));
     assert!(!tail("minimal", &items, 1)[0].contains("mine"));

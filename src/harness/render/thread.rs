@@ -25,6 +25,32 @@ impl Thread {
             _ => self.messages.push(Message { role, pieces }),
         }
     }
+
+    /// Adds a message, or its pieces to the last one as [`push`](Self::push) does. Its texts stay apart.
+    pub fn push_parts(&mut self, role: Role, pieces: Vec<Piece>) {
+        match self.messages.last_mut() {
+            Some(last) if self.merge && last.role == role && !last.pieces.iter().any(is_call) => {
+                last.pieces.extend(pieces);
+            }
+            _ => self.messages.push(Message { role, pieces }),
+        }
+    }
+
+    /// Puts the text at the end of the newest result that no reply followed. False: there is none.
+    pub fn add_to_result(&mut self, text: &str) -> bool {
+        let fresh = self.messages.iter_mut().rev().take_while(|message| message.role != Role::Assistant);
+        let mut results = fresh.flat_map(|message| message.pieces.iter_mut().rev());
+        let found = results.find_map(|piece| match piece {
+            Piece::Result { pieces, .. } => Some(pieces),
+            Piece::Text(_) | Piece::Image { .. } | Piece::Thinking { .. } | Piece::Call { .. } => None,
+        });
+        let Some(pieces) = found else { return false };
+        match pieces.last_mut() {
+            Some(Piece::Text(last)) => *last = format!("{last}\n\n{text}"),
+            _ => pieces.push(Piece::Text(text.to_owned())),
+        }
+        true
+    }
 }
 
 fn join(last: &mut Message, pieces: Vec<Piece>) {
