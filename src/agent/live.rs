@@ -11,7 +11,9 @@ impl Agent {
         match live.look(&self.model) {
             Look::Same => {}
             Look::New(harness) => {
-                self.harness = harness.fresh().unwrap_or(harness);
+                let harness = harness.fresh().unwrap_or(harness);
+                let before = std::mem::replace(&mut self.harness, harness);
+                before.close().await;
                 self.see_more().await;
             }
             Look::Broken(fault) => {

@@ -138,8 +138,9 @@ impl Texts {
         Some(origin.broken(e.line(), what))
     }
 
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.places.keys().map(String::as_str)
+    /// Names, and where each stands.
+    pub fn names(&self) -> impl Iterator<Item = (&str, &Origin)> {
+        self.places.iter().map(|(name, (_, origin))| (name.as_str(), origin))
     }
 
     /// The text of each, and where it stands.

@@ -100,9 +100,11 @@ fn sayings(kit: &Kit, values: &Values, faults: &mut Vec<LoadError>) {
     // What a tool answers is tried with outcomes.
     let errors = m.errors.iter().filter(|(name, text)| text.is_some() && *name != "result");
     let errors = errors.filter(|(name, _)| !["refused", "interrupted"].contains(name));
-    // Those of facts and masks know other names.
-    let common = kit.texts.names().filter(|name| name.starts_with(&format!("{COMMON}/")));
-    let common = common.filter(|name| !["facts.md", "masked.md"].iter().any(|other| name.ends_with(other)));
+    // Of the texts that all share, the user's own. Those of facts, masks and searches know other things.
+    let other = ["facts.md", "masked.md", "found.md", "result.md"].map(|name| format!("{COMMON}/{name}"));
+    let common = kit.texts.names().filter(|(_, origin)| !origin.file.starts_with("built-in "));
+    let common = common.map(|(name, _)| name);
+    let common = common.filter(|name| name.starts_with(COMMON) && !other.iter().any(|other| other == name));
     let named = named.chain(common.map(str::to_owned)).chain(errors.map(|(name, _)| error_name(name)));
     for name in named.filter(|name| kit.texts.has(name)) {
         faults.extend(kit.texts.fault(&name, values));
