@@ -17,7 +17,13 @@ use super::external::Program;
 use super::files::{COMMON, Files};
 use super::layers::{Case, Chain, File, near};
 use super::load::LoadError;
-use super::manifest::{Manifest, Offer, Repeats};
+use super::manifest::{DialectKind, Manifest, Offer, Repeats};
+pub(super) use super::names::{
+    WRAP, absent_name, bad_call_name, error_name, fill_name, opening_name, result_name, status_name,
+    wrap_name,
+};
+pub(super) use super::param::bare_schema;
+use super::programs::{self, Programs};
 use super::template::{BARE, FACTS, Origin, Texts, Values};
 use super::tool::{Tool, Tools};
 use super::{
@@ -70,7 +76,7 @@ pub(super) struct Kit {
     /// Templates for fields of actions.
     pub fields: Texts,
     /// Folder of the program of each tool that runs one.
-    pub programs: BTreeMap<String, String>,
+    pub programs: Programs,
     /// The harness's own text files as they are, for `file()`.
     pub files: Arc<BTreeMap<String, String>>,
     /// What of a template's facts never changes: made once, as every result and request asks for it.
@@ -165,7 +171,7 @@ impl Kit {
     pub fn make(files: &Files, chain: &Chain, case: Case, faults: &mut Vec<LoadError>) -> Option<Self> {
         let (manifest, tools) = chain.merge(case, faults)?;
         let surface = surface(&manifest, &tools);
-        let programs = check::programs(files, (&manifest.id, &tools), &Source { chain, case }, faults);
+        let programs = programs::of(files, &tools, &Source { chain, case }, faults);
         let (own, paths) = own_texts(files, chain).map_err(|fault| faults.push(fault)).ok()?;
         let bare = Values::of_tools(&manifest.id, &tools).with("offer", manifest.dialect.offer);
         let mut kit = Self {
@@ -197,7 +203,7 @@ impl Kit {
             let known: &[&[&str]] = match name.as_str() {
                 "facts.md" => &[FACTS, &facts::NAMES],
                 "masked.md" => &[BARE, &render::MASKED],
-                _ => &[BARE, &SAYING],
+                _ => &[BARE, SAYING],
             };
             let added = files.read(COMMON, &name).and_then(|found| match found {
                 Some(found) => {
@@ -218,13 +224,20 @@ impl Kit {
         };
         for (name, tool) in self.tools.iter() {
             if let Some(text) = &tool.result {
-                add(&result_name(name), text, &[FACTS, &SAYING], (File::Tools, &[name, "result"]));
+                add(&result_name(name), text, &[FACTS, SAYING], (File::Tools, &[name, "result"]));
+            }
+            if let Some(text) = &tool.status {
+                add(&status_name(name), text, &[FACTS, SAYING], (File::Tools, &[name, "status"]));
             }
         }
         for (name, text) in manifest.errors.iter() {
             if let Some(text) = text {
-                add(&error_name(name), text, &[BARE, &SAYING], (File::Manifest, &["errors", name]));
+                add(&error_name(name), text, &[BARE, SAYING], (File::Manifest, &["errors", name]));
             }
+        }
+        for (which, bad) in manifest.messages.bad_calls() {
+            let keys = ["messages", which, "args"];
+            add(&bad_call_name(which), &bad.args, &[BARE, SAYING], (File::Manifest, &keys));
         }
         for (name, hint) in manifest.absent.iter() {
             add(&absent_name(name), hint, &[BARE], (File::Manifest, &["absent", name]));
@@ -293,10 +306,11 @@ impl Kit {
         let said: &[&[&str]] = &[FACTS, &["text"]];
         m.user.first.iter().for_each(|file| add(file, &["user", "first"], said));
         m.user.each.iter().for_each(|file| add(file, &["user", "each"], said));
-        let replies: &[&[&str]] = &[FACTS, &SAYING];
+        let replies: &[&[&str]] = &[FACTS, SAYING];
         m.turn.retry.iter().for_each(|file| add(file, &["loop", "retry"], replies));
         m.submit.confirm.iter().for_each(|file| add(file, &["submit", "confirm"], replies));
-        let loops: &[&[&str]] = &[BARE, &SAYING];
+        m.dialect.frame.iter().for_each(|file| add(file, &["dialect", "frame"], replies));
+        let loops: &[&[&str]] = &[BARE, SAYING];
         m.compact.files().for_each(|(key, file)| add(file, &["compact", key], loops));
         named
     }
@@ -513,40 +527,12 @@ impl Harness for Loaded {
 
 /// What texts about a call, a result or the loop may use besides the facts.
 #[rustfmt::skip]
-pub(super) const SAYING: [&str; 41] = [
+pub(super) const SAYING: &[&str] = &[
     "text", "out", "action", "args", "name", "names", "closest", "param", "wanted", "got", "missing",
     "problem", "example", "usage", "found", "why", "times", "left", "summary", "request", "diff", "shown",
     "count", "command", "exit", "tail", "focus", "schema", "first", "files", "before", "call", "output_file",
-    "messages", "prompt", "questions", "answers", "problems", "extra", "hint", "got_type",
+    "messages", "prompt", "questions", "answers", "problems", "extra", "hint", "got_type", "fault", "around",
 ];
-
-pub(super) const WRAP: &str = "notes.wrap";
-
-/// The wrap of the reminder in this place.
-pub(super) fn wrap_name(at: usize) -> String {
-    format!("reminder.{at}.wrap")
-}
-
-pub(super) fn result_name(tool: &str) -> String {
-    format!("tools.{tool}.result")
-}
-
-pub(super) fn error_name(error: &str) -> String {
-    format!("errors.{error}")
-}
-
-/// A field's template of a tool, or of one of its variants.
-pub(super) fn fill_name(tool: &str, variant: Option<&str>, field: &str) -> String {
-    format!("fill.{tool}.{}.{field}", variant.unwrap_or_default())
-}
-
-pub(super) fn absent_name(tool: &str) -> String {
-    format!("absent.{tool}")
-}
-
-pub(super) fn opening_name(at: usize) -> String {
-    format!("opening.{at}")
-}
 
 pub(super) type Named = BTreeMap<String, String>;
 
@@ -576,23 +562,13 @@ fn surface(manifest: &Manifest, tools: &Tools) -> u64 {
     let tools: Vec<Value> = tools.iter().map(tool).collect();
     let dialect = &manifest.dialect;
     let mut seen = json!([tools, dialect.kind, dialect.bare, dialect.labels, dialect.tags]);
+    if let (DialectKind::Json, Value::Array(seen)) = (dialect.kind, &mut seen) {
+        seen.push(json!([dialect.says, dialect.calls, dialect.done]));
+    }
     // Sessions of before there was a choice keep their surface.
     if let (Offer::Prompt, Value::Array(seen)) = (dialect.offer, &mut seen) {
         seen.push(json!(dialect.offer));
     }
     let hash = Sha256::digest(seen.to_string());
     u64::from_be_bytes(hash[..8].try_into().expect("a SHA-256 has 32 bytes"))
-}
-
-/// The schema without its texts.
-pub(super) fn bare_schema(mut schema: Value) -> Value {
-    if let Some(fields) = schema.as_object_mut() {
-        if fields.get("description").is_some_and(Value::is_string) {
-            fields.shift_remove("description");
-        }
-        for value in fields.values_mut() {
-            *value = bare_schema(value.take());
-        }
-    }
-    schema
 }

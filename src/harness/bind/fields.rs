@@ -5,16 +5,32 @@ const FIELDS: [(&str, &[&str]); 20] = [
     ("shell", &["command", "timeout", "background", "yield_after", "cwd", "about"]),
     ("job", &["op", "id", "wait", "input"]),
     ("keys", &["text", "wait"]),
-    ("read", &["path", "line", "count", "image"]),
+    ("read", &["path", "line", "last", "count", "column", "chars", "image", "folders"]),
     ("write", &["path", "text", "mode"]),
     ("rewrite", &["path", "text"]),
-    ("edit", &["path", "edits", "edits.old", "edits.new", "edits.all"]),
+    ("edit", &["path", "edits", "first", "edits.old", "edits.new", "edits.all"]),
     ("insert", &["path", "line", "text"]),
     ("undo", &["path"]),
     ("patch", &["text", "cwd"]),
     ("notebook", &["path", "op", "cell", "kind", "text"]),
-    ("glob", &["pattern", "path", "limit"]),
-    ("grep", &["pattern", "path", "glob", "limit", "ignore_case"]),
+    ("glob", &["pattern", "path", "limit", "offset", "dirs", "ignored"]),
+    (
+        "grep",
+        &[
+            "pattern",
+            "path",
+            "glob",
+            "kind",
+            "show",
+            "before",
+            "after",
+            "limit",
+            "offset",
+            "ignore_case",
+            "multiline",
+            "ignored",
+        ],
+    ),
     ("list", &["path", "ignore"]),
     ("fetch", &["url", "form", "limit"]),
     (
@@ -95,7 +111,8 @@ mod tests {
         let inner = declared(source, "pub struct ", "");
         let inner_of = |name: &str| inner.iter().find(|(known, _)| known == name).unwrap().1.clone();
         let mut seen = 0;
-        for (variant, mut want) in declared(of_enum, "    ", "    ") {
+        let looks = declared(include_str!("../../model/look.rs"), "pub struct ", "");
+        for (variant, mut want) in declared(of_enum, "    ", "    ").into_iter().chain(looks) {
             let kind = variant.to_lowercase();
             if kind == "unknown" {
                 continue;

@@ -224,9 +224,11 @@ fn read(name: &str, param: &Param, value: &Value) -> Result<Value, Fault> {
         got: got.clone(),
     };
     let read = coerce::coerce(value, param).ok_or_else(|| wrong(name, param.types_said(), value))?;
-    if !param.choices.is_empty() && !param.choices.iter().any(|c| read == **c) {
-        return Err(wrong(name, format!("one of {}", param.choices.join(", ")), value));
+    let words = param.words();
+    if !words.is_empty() && !words.iter().any(|word| read == **word) {
+        return Err(wrong(name, format!("one of {}", words.join(", ")), value));
     }
+    let read = param.meant(read);
     if !param.allows(Type::Array) || param.each.is_empty() {
         return Ok(read);
     }
@@ -284,6 +286,22 @@ fn set(action: &mut Value, (name, to): (&str, &str), value: &Value, param: &Para
         Unit::Millis => whole(1.0, 0.0)?,
         Unit::FromZero => whole(1.0, 1.0)?,
         Unit::Range => return range(action, name, value),
+        Unit::Line => match as_i64(value) {
+            Some(line) if line < 0 => {
+                put(action, "last", json!(line.unsigned_abs()));
+                return Ok(());
+            }
+            Some(_) | None => whole(1.0, 0.0)?,
+        },
+        Unit::Around => {
+            let lines = whole(1.0, 0.0)?;
+            for side in
+                ["before", "after"].into_iter().filter(|side| action[side].is_null()).collect::<Vec<_>>()
+            {
+                put(action, side, lines.clone());
+            }
+            return Ok(());
+        }
     };
     put(action, to, value);
     Ok(())

@@ -18,7 +18,7 @@ use super::load::{Library, LoadError};
 use super::sample;
 use super::{Harness, Listing};
 
-pub(super) use tables::{check as tables, programs};
+pub(super) use tables::check as tables;
 
 /// What there is to say of a harness.
 pub struct Report {

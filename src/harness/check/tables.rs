@@ -1,13 +1,11 @@
 //! What serde cannot see in the tables: names that have to be somewhere else too.
 
-use std::collections::BTreeMap;
-
 use crate::harness::bind::KINDS;
-use crate::harness::files::Files;
 use crate::harness::kit::{Kit, Source};
 use crate::harness::layers::{Case, File, near};
 use crate::harness::load::{LoadError, wrong_pattern};
-use crate::harness::tool::{Tool, Tools};
+use crate::harness::manifest::DialectKind;
+use crate::harness::tool::Tool;
 
 pub(in crate::harness) fn check(kit: &Kit, source: &Source<'_>, faults: &mut Vec<LoadError>) {
     manifest(kit, source, faults);
@@ -46,42 +44,6 @@ fn deferred(kit: &Kit, source: &Source<'_>, faults: &mut Vec<LoadError>) {
         let what = format!("`{name}` has `defer`, and no tool does `tools`, which would find it");
         faults.push(source.fault(File::Tools, &[name, "defer"], None, what));
     }
-}
-
-/// Where the programs of tools lie.
-pub(in crate::harness) fn programs(
-    files: &Files,
-    (id, tools): (&str, &Tools),
-    source: &Source<'_>,
-    faults: &mut Vec<LoadError>,
-) -> BTreeMap<String, String> {
-    let mut found = BTreeMap::new();
-    for (name, tool) in tools.iter() {
-        let what = match (tool.kinds().any(|kind| kind == "script"), tool.run.is_empty()) {
-            (false, true) => continue,
-            (false, false) => format!("`{name}` has `run`, which only a tool that does `script` may have"),
-            (true, true) => {
-                format!("`{name}` does `script` and needs `run`, such as [\"python3\", \"count.py\"]")
-            }
-            (true, false) => {
-                let ids = source.chain.ids();
-                let mut places =
-                    ids.iter().flat_map(|id| tool.run.iter().filter_map(|word| files.program(id, word)));
-                if let Some(folder) = places.next() {
-                    // Commands run elsewhere.
-                    let folder = std::path::absolute(&folder).unwrap_or(folder);
-                    found.insert(name.to_owned(), folder.display().to_string());
-                    continue;
-                }
-                let run = tool.run.join(" ");
-                format!(
-                    "`{name}` runs `{run}`, and none of that is a file in the folder of {id}; put the script there"
-                )
-            }
-        };
-        faults.push(source.fault(File::Tools, &[name, "run"], None, what));
-    }
-    found
 }
 
 /// Takes keys below the tool, a word in the value, and what is wrong.
@@ -172,6 +134,19 @@ fn manifest(kit: &Kit, source: &Source<'_>, faults: &mut Vec<LoadError>) {
             let what = "a reminder is never due: `when` needs `results_since` and `count`, or `every_user`";
             fault(&["reminder", &at.to_string(), "when"], None, what);
         }
+    }
+    let dialect = &manifest.dialect;
+    let hands_in = |(_, tool): (&str, &Tool)| tool.does.as_deref() == Some("submit");
+    match dialect.kind {
+        DialectKind::Json if dialect.calls.is_none() => {
+            let what = "a `dialect` of kind `json` needs `calls`, the field with the list of calls";
+            fault(&["dialect", "kind"], None, what);
+        }
+        DialectKind::Json if dialect.done.is_some() && !kit.tools.iter().any(hands_in) => {
+            let what = "a `dialect` of kind `json` needs a tool that does `submit`, which `done` calls";
+            fault(&["dialect", "done"], None, what);
+        }
+        DialectKind::Json | DialectKind::Calls | DialectKind::Fenced | DialectKind::External => {}
     }
     // A class may drop a tool, and its reminder with it.
     if source.case != Case::default() {

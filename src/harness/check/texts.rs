@@ -6,7 +6,10 @@ use std::sync::Arc;
 use regex::Regex;
 
 use crate::harness::files::COMMON;
-use crate::harness::kit::{Kit, SAYING, WRAP, absent_name, error_name, opening_name, result_name, wrap_name};
+use crate::harness::kit::{
+    Kit, SAYING, WRAP, absent_name, bad_call_name, error_name, opening_name, result_name, status_name,
+    wrap_name,
+};
 use crate::harness::layers::near;
 use crate::harness::load::LoadError;
 use crate::harness::template::Values;
@@ -67,7 +70,7 @@ fn said(values: Values) -> Values {
     let numbers = ["times", "left", "count", "found", "exit"];
     let message = serde_json::json!({ "role": "user", "name": null, "text": "Make it polite." });
     let out = super::outcomes::outcomes("submit").into_iter().next();
-    SAYING.into_iter().fold(values, |values, name| match name {
+    SAYING.iter().copied().fold(values, |values, name| match name {
         name if lists.contains(&name) => values.with(name, ["read", "edit"]),
         name if numbers.contains(&name) => values.with(name, 3),
         "before" => values.with(name, true),
@@ -95,8 +98,14 @@ fn prompts(kit: &Kit, values: &Values, faults: &mut Vec<LoadError>) {
 
 fn sayings(kit: &Kit, values: &Values, faults: &mut Vec<LoadError>) {
     let m = &kit.manifest;
-    let named =
-        m.turn.retry.iter().chain(&m.submit.confirm).chain(m.compact.files().map(|(_, file)| file)).cloned();
+    let named = m
+        .turn
+        .retry
+        .iter()
+        .chain(&m.submit.confirm)
+        .chain(&m.dialect.frame)
+        .chain(m.compact.files().map(|(_, file)| file))
+        .cloned();
     // What a tool answers is tried with outcomes.
     let errors = m.errors.iter().filter(|(name, text)| text.is_some() && *name != "result");
     let errors = errors.filter(|(name, _)| !["refused", "interrupted"].contains(name));
@@ -105,6 +114,7 @@ fn sayings(kit: &Kit, values: &Values, faults: &mut Vec<LoadError>) {
     let common = kit.texts.names().filter(|(_, origin)| !origin.file.starts_with("built-in "));
     let common = common.map(|(name, _)| name);
     let common = common.filter(|name| name.starts_with(COMMON) && !other.iter().any(|other| other == name));
+    let named = named.chain(m.messages.bad_calls().map(|(which, _)| bad_call_name(which)));
     let named = named.chain(common.map(str::to_owned)).chain(errors.map(|(name, _)| error_name(name)));
     for name in named.filter(|name| kit.texts.has(name)) {
         faults.extend(kit.texts.fault(&name, values));
@@ -123,8 +133,13 @@ fn results(
     let (id, name) = (CallId("sample".to_owned()), name.to_owned());
     let call = ToolCall { id, given: None, name, args, action, span: None, recovered: false };
     let own = [result_name(&call.name), error_name("result")];
-    let Some(template) = own.iter().find(|name| kit.texts.has(name)) else { return };
-    for outcome in outcomes(form.does) {
+    let answer = own.iter().find(|name| kit.texts.has(name)).cloned();
+    let status = Some(status_name(&call.name)).filter(|name| kit.texts.has(name));
+    for (template, outcome) in answer
+        .iter()
+        .chain(&status)
+        .flat_map(|name| outcomes(form.does).into_iter().map(move |outcome| (name, outcome)))
+    {
         let values = tell::values(kit, &call, &outcome, view);
         faults.extend(kit.texts.fault(template, &values).map(|fault| after(fault, &outcome)));
     }
