@@ -111,7 +111,7 @@ fn found(kit: &Kit, action: &Action) -> Option<Value> {
     Some(found.iter().filter_map(|name| kit.tool(name)).map(row).collect())
 }
 
-fn values(kit: &Kit, call: &ToolCall, outcome: &Outcome, view: &View<'_>) -> Values {
+pub(super) fn values(kit: &Kit, call: &ToolCall, outcome: &Outcome, view: &View<'_>) -> Values {
     let mut out = serde_json::to_value(outcome).unwrap_or_default();
     if let Value::Object(out) = &mut out {
         for key in ["exit", "cut", "data"] {
@@ -119,6 +119,10 @@ fn values(kit: &Kit, call: &ToolCall, outcome: &Outcome, view: &View<'_>) -> Val
         }
         if out["data"].is_null() {
             out.insert("data".to_owned(), json!({}));
+        }
+        // So that a template may ask which error it is of what is none.
+        if let Some(Value::Object(data)) = out.get_mut("data") {
+            data.entry("error").or_insert(Value::Null);
         }
         out.insert("timed_out".to_owned(), json!(outcome.state == State::TimedOut));
         out.insert("failed".to_owned(), json!(outcome.state != State::Ok));
