@@ -16,12 +16,13 @@ use super::external::Program;
 use super::files::{COMMON, Files};
 use super::layers::{Case, Chain};
 use super::load::LoadError;
-use super::manifest::{Manifest, Offer, Repeats};
+use super::manifest::{DialectKind, Manifest, Offer, Repeats};
 pub(super) use super::names::{
     WRAP, absent_name, bad_call_name, error_name, fill_name, opening_name, result_name, status_name,
     wrap_name,
 };
 pub(super) use super::param::bare_schema;
+use super::programs::{self, Programs};
 use super::template::{BARE, FACTS, Texts, Values};
 use super::tool::{Tool, Tools};
 use super::{
@@ -50,7 +51,7 @@ pub(super) struct Kit {
     /// Templates for fields of actions.
     pub fields: Texts,
     /// Folder of the program of each tool that runs one.
-    pub programs: BTreeMap<String, String>,
+    pub programs: Programs,
     /// The harness's own text files as they are, for `file()`.
     files: Arc<BTreeMap<String, String>>,
     /// What of a template's facts never changes: made once, as every result and request asks for it.
@@ -137,7 +138,7 @@ impl Kit {
     fn new(files: &Files, chain: &Chain, case: Case) -> Result<Self, LoadError> {
         let (manifest, tools) = chain.merge(case)?;
         let surface = surface(&manifest, &tools);
-        let programs = programs(files, chain, &manifest.id, &tools)?;
+        let programs = programs::of(files, chain, &tools)?;
         let (own, paths) = own_texts(files, chain)?;
         let bare = Values::of_tools(&manifest.id, &tools).with("offer", manifest.dialect.offer);
         let mut kit = Self {
@@ -168,7 +169,7 @@ impl Kit {
                 let known: &[&[&str]] = match name.as_str() {
                     "facts.md" => &[FACTS, &facts::NAMES],
                     "masked.md" => &[BARE, &render::MASKED],
-                    _ => &[BARE, &SAYING],
+                    _ => &[BARE, SAYING],
                 };
                 self.texts.add(&format!("{COMMON}/{name}"), &found.text, known, &found.path)?;
             }
@@ -182,20 +183,20 @@ impl Kit {
         let (manifest, texts) = (&self.manifest, &mut self.texts);
         for (name, tool) in self.tools.iter() {
             if let Some(text) = &tool.result {
-                texts.add(&result_name(name), text, &[FACTS, &SAYING], &path("tools.toml"))?;
+                texts.add(&result_name(name), text, &[FACTS, SAYING], &path("tools.toml"))?;
             }
             if let Some(text) = &tool.status {
-                texts.add(&status_name(name), text, &[FACTS, &SAYING], &path("tools.toml"))?;
+                texts.add(&status_name(name), text, &[FACTS, SAYING], &path("tools.toml"))?;
             }
         }
         let path = path("harness.toml");
         for (name, text) in manifest.errors.iter() {
             if let Some(text) = text {
-                texts.add(&error_name(name), text, &[BARE, &SAYING], &path)?;
+                texts.add(&error_name(name), text, &[BARE, SAYING], &path)?;
             }
         }
         for (which, bad) in manifest.messages.bad_calls() {
-            texts.add(&bad_call_name(which), &bad.args, &[BARE, &SAYING], &path)?;
+            texts.add(&bad_call_name(which), &bad.args, &[BARE, SAYING], &path)?;
         }
         for (name, hint) in manifest.absent.iter() {
             texts.add(&absent_name(name), hint, &[BARE], &path)?;
@@ -210,9 +211,8 @@ impl Kit {
                 }
             }
         }
-        match &manifest.notes.wrap {
-            Some(text) => texts.add(WRAP, text, &[FACTS, &["text", "kind"]], &path)?,
-            None => {}
+        if let Some(text) = &manifest.notes.wrap {
+            texts.add(WRAP, text, &[FACTS, &["text", "kind"]], &path)?;
         }
         for (at, reminder) in manifest.reminder.iter().enumerate() {
             if let Some(text) = &reminder.wrap {
@@ -251,9 +251,9 @@ impl Kit {
         let plain = plain.chain(m.reminder.iter().map(|r| &r.file));
         let plain = plain.chain(m.user.more.iter().map(|more| &more.file));
         let said = m.user.first.iter().chain(&m.user.each);
-        let replies = m.turn.retry.iter().chain(&m.submit.confirm);
+        let replies = m.turn.retry.iter().chain(&m.submit.confirm).chain(&m.dialect.frame);
         let loops = m.compact.files();
-        let known = [&[FACTS][..], &[FACTS, &["text"]], &[FACTS, &SAYING], &[BARE, &SAYING]];
+        let known = [&[FACTS][..], &[FACTS, &["text"]], &[FACTS, SAYING], &[BARE, SAYING]];
         let named = plain
             .map(|file| (file, known[0]))
             .chain(said.map(|file| (file, known[1])))
@@ -317,6 +317,19 @@ impl Kit {
 
     /// Tools that the manifest names. A class may drop one of them, and its reminder with it.
     fn check_names(&self) -> Result<(), LoadError> {
+        let dialect = &self.manifest.dialect;
+        let hands_in = |(_, tool): (&str, &Tool)| tool.does.as_deref() == Some("submit");
+        let lacks = match dialect.kind {
+            DialectKind::Json if dialect.calls.is_none() => Some("`calls`, the field with the list of calls"),
+            DialectKind::Json if dialect.done.is_some() && !self.tools.iter().any(hands_in) => {
+                Some("a tool that does `submit`, which `done` calls")
+            }
+            DialectKind::Json | DialectKind::Calls | DialectKind::Fenced | DialectKind::External => None,
+        };
+        if let Some(lacks) = lacks {
+            let what = format!("a `dialect` of kind `json` needs {lacks}");
+            return Err(LoadError::broken(format!("{}/harness.toml", self.id), None, what));
+        }
         let bare = self.manifest.dialect.bare.iter();
         let since = self.manifest.reminder.iter().flat_map(|r| &r.when.results_since);
         let defers = self.tools.iter().find(|(_, tool)| tool.defer && tool.on_wire());
@@ -516,11 +529,11 @@ impl Harness for Loaded {
 
 /// What texts about a call, a result or the loop may use besides the facts.
 #[rustfmt::skip]
-const SAYING: [&str; 41] = [
+const SAYING: &[&str] = &[
     "text", "out", "action", "args", "name", "names", "closest", "param", "wanted", "got", "missing",
     "problem", "example", "usage", "found", "why", "times", "left", "summary", "request", "diff", "shown",
     "count", "command", "exit", "tail", "focus", "schema", "first", "files", "before", "call", "output_file",
-    "messages", "prompt", "questions", "answers", "problems", "extra", "hint", "got_type",
+    "messages", "prompt", "questions", "answers", "problems", "extra", "hint", "got_type", "fault", "around",
 ];
 
 type Named = BTreeMap<String, String>;
@@ -541,40 +554,6 @@ fn own_texts(files: &Files, chain: &Chain) -> Result<(Named, Named), LoadError> 
     Ok((texts, paths))
 }
 
-/// Where the programs of tools lie.
-fn programs(files: &Files, chain: &Chain, id: &str, tools: &Tools) -> Result<Named, LoadError> {
-    let broken = |what: String| LoadError::broken(format!("{id}/tools.toml"), None, what);
-    let mut found = Named::new();
-    for (name, tool) in tools.iter() {
-        match (tool.kinds().any(|kind| kind == "script"), tool.run.is_empty()) {
-            (false, true) => continue,
-            (true, false) => {}
-            (false, false) => {
-                return Err(broken(format!(
-                    "`{name}` has `run`, which only a tool that does `script` may have"
-                )));
-            }
-            (true, true) => {
-                return Err(broken(format!(
-                    "`{name}` does `script` and needs `run`, such as [\"python3\", \"count.py\"]"
-                )));
-            }
-        }
-        let ids = chain.ids();
-        let mut places = ids.iter().flat_map(|id| tool.run.iter().filter_map(|word| files.program(id, word)));
-        let Some(folder) = places.next() else {
-            return Err(broken(format!(
-                "`{name}` runs `{}`, and none of that is a file in the harness's folder; put the script there",
-                tool.run.join(" ")
-            )));
-        };
-        // Commands run elsewhere.
-        let folder = std::path::absolute(&folder).unwrap_or(folder);
-        found.insert(name.to_owned(), folder.display().to_string());
-    }
-    Ok(found)
-}
-
 /// The first 8 bytes of a SHA-256, so that it is the same in every build: sessions store it.
 fn surface(manifest: &Manifest, tools: &Tools) -> u64 {
     let tool = |(name, tool): (&str, &Tool)| match (&tool.free, tool.on_wire()) {
@@ -585,6 +564,9 @@ fn surface(manifest: &Manifest, tools: &Tools) -> u64 {
     let tools: Vec<Value> = tools.iter().map(tool).collect();
     let dialect = &manifest.dialect;
     let mut seen = json!([tools, dialect.kind, dialect.bare, dialect.labels, dialect.tags]);
+    if let (DialectKind::Json, Value::Array(seen)) = (dialect.kind, &mut seen) {
+        seen.push(json!([dialect.says, dialect.calls, dialect.done]));
+    }
     // Sessions of before there was a choice keep their surface.
     if let (Offer::Prompt, Value::Array(seen)) = (dialect.offer, &mut seen) {
         seen.push(json!(dialect.offer));

@@ -15,6 +15,7 @@ mod load;
 mod manifest;
 mod names;
 mod param;
+mod programs;
 mod remind;
 mod render;
 mod sample;

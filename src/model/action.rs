@@ -100,7 +100,7 @@ pub enum Action {
         status: Option<TaskStatus>,
         /// What is given of these is laid over what the step has; ids are added.
         #[serde(flatten)]
-        more: TaskMore,
+        more: Box<TaskMore>,
     },
     /// Changes one cell of a Jupyter notebook.
     Notebook {
@@ -138,7 +138,8 @@ pub enum Action {
         run: Vec<String>,
         /// Folder of the harness; words of `run` that name files in it mean those.
         dir: String,
-        input: Map<String, Value>,
+        /// Boxed, as it would make every action large.
+        input: Box<Map<String, Value>>,
         /// Milliseconds; that of commands when absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         timeout: Option<u64>,

@@ -34,4 +34,5 @@ pub use outcome::{Cut, Keep, Limits, MOST_BYTES, MOST_LINES, Outcome, REPEAT, Se
 pub use profile::{Calls, Model, Prices, Probed, Thinking, WireKind};
 pub use scene::{Entry, Git, Instructions, Project, Scene};
 pub use shown::steers;
+pub(crate) use title::words;
 pub use usage::Usage;

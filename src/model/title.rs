@@ -1,5 +1,7 @@
 //! What a person would call an action, in one line.
 
+use serde_json::Value;
+
 use super::item::Part;
 use super::{Action, Glob, Grep, JobOp, Read, Reply, TaskOp, TodoStatus};
 
@@ -67,13 +69,27 @@ impl Reply {
             }
         }
         spans.sort_unstable_by(|a, b| b.cmp(a));
+        // Several calls may have one place in common.
+        spans.dedup();
         for (from, to) in spans {
-            if from <= to && text.is_char_boundary(from) && text.is_char_boundary(to) && to <= text.len() {
-                text.replace_range(from..to, "");
+            if let Some(call) = text.get(from..to) {
+                let words = words(call).unwrap_or_default();
+                text.replace_range(from..to, &words);
             }
         }
         text.trim().to_owned()
     }
+}
+
+/// The prose in a JSON object that is a whole reply: it has a list of calls, or says whether the work is
+/// done, beside it. Not that of one call.
+pub fn words(object: &str) -> Option<String> {
+    let fields: serde_json::Map<String, Value> = serde_json::from_str(object).ok()?;
+    let whole = fields.values().any(|value| value.is_array() || value.is_boolean());
+    // A flag may be a word.
+    let flag = |text: &&str| ["", "true", "false", "yes", "no", "1", "0"].contains(text);
+    let said = fields.values().filter_map(Value::as_str).map(str::trim).filter(|text| !flag(text));
+    whole.then(|| said.collect::<Vec<_>>().join("\n\n"))
 }
 
 fn one_line(text: &str) -> String {

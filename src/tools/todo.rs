@@ -19,6 +19,7 @@ pub(super) struct Tasks {
 }
 
 /// What a call says of one step.
+#[derive(Clone, Copy)]
 pub(super) struct Given<'a> {
     pub(super) text: Option<&'a str>,
     pub(super) status: Option<TaskStatus>,

@@ -54,6 +54,7 @@ fn surfaces_are_small() {
         ("mini-swe-agent", 500),
         ("qwen-code", 3000),
         ("native", 1500),
+        ("terminus-2", 779),
     ];
     for (id, most) in most {
         for class in [Class::S, Class::F] {

@@ -14,7 +14,8 @@ use tack::model::{
 };
 use tack::wire::prompt::{Message, Piece, Prompt, Role};
 
-pub const ALL: [&str; 7] = ["local", "minimal", "pi", "swe-agent", "mini-swe-agent", "qwen-code", "native"];
+pub const ALL: [&str; 8] =
+    ["local", "minimal", "pi", "swe-agent", "mini-swe-agent", "qwen-code", "native", "terminus-2"];
 
 pub fn harness(id: &str) -> Arc<dyn Harness> {
     Library::new(Vec::new()).get(id).unwrap_or_else(|e| panic!("{e}"))
@@ -255,6 +256,24 @@ fn script(id: &str) -> Vec<Vec<Part>> {
             vec![text("DISCUSSION\nDone.\n\n```\nsubmit\n```")],
             vec![text("DISCUSSION\nIt is polite now.\n\n```\nsubmit\n```")],
         ],
+        "terminus-2" => {
+            let object = |analysis: &str, keys: &[&str], done: bool| {
+                let commands: Vec<Value> =
+                    keys.iter().map(|keys| json!({"keystrokes": keys, "duration": 0.5})).collect();
+                json!({"analysis": analysis, "plan": "", "commands": commands, "task_complete": done})
+                    .to_string()
+            };
+            vec![
+                vec![text(&object("I look around.", &["ls\n"], false))],
+                vec![text("I forgot the JSON.")],
+                vec![text(&format!(
+                    "Two at once:\n```json\n{}\n```",
+                    object("I read.", &["cat a\n", "C-c"], false)
+                ))],
+                vec![text(&object("All is done.", &[], true))],
+                vec![text(&object("It is polite now.", &[], true))],
+            ]
+        }
         other => panic!("no script for {other}"),
     }
 }

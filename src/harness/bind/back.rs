@@ -35,12 +35,16 @@ const SOFT: [&str; 13] = [
 const SLACK: [&str; 3] = ["first", "folders", "limit"];
 
 /// Name and arguments, or None when this surface cannot say it. Where no tool writes a file, one that
-/// takes a file's new text does.
+/// takes a file's new text does; where none runs a command, a terminal into which it is typed.
 pub(crate) fn unbind(kit: &Kit, action: &Action) -> Option<(String, Map<String, Value>)> {
-    exactly(kit, action).or_else(|| {
-        let Action::Write { path, text, .. } = action else { return None };
-        exactly(kit, &Action::Rewrite { path: path.clone(), text: text.clone() })
-    })
+    let like = match action {
+        Action::Write { path, text, .. } => Action::Rewrite { path: path.clone(), text: text.clone() },
+        Action::Shell { command, background: false, cwd: None, .. } => {
+            Action::Keys { text: format!("{command}\n"), wait: None }
+        }
+        _ => return exactly(kit, action),
+    };
+    exactly(kit, action).or_else(|| exactly(kit, &like))
 }
 
 fn exactly(kit: &Kit, action: &Action) -> Option<(String, Map<String, Value>)> {

@@ -199,13 +199,13 @@ fn choice<'a>(tool: &'a Tool, args: &Map<String, Value>) -> Result<(&'a str, Opt
 }
 
 /// Whether the parameter has a part in this variant. One that no variant lists is in all.
-fn plays(tool: &Tool, variant: Option<&Variant>, name: &str) -> bool {
+pub(super) fn plays(tool: &Tool, variant: Option<&Variant>, name: &str) -> bool {
     let lists = |v: &Variant| v.needs.iter().chain(&v.uses).any(|n| n == name);
     variant.is_none_or(|v| lists(v) || !tool.when.iter().any(|(_, other)| lists(other)))
 }
 
 /// The field of the action that a parameter fills.
-fn field<'a>(variant: Option<&'a Variant>, name: &str, param: &'a Param) -> Option<&'a str> {
+pub(super) fn field<'a>(variant: Option<&'a Variant>, name: &str, param: &'a Param) -> Option<&'a str> {
     let renamed = variant.and_then(|v| v.rename.get(name)).and_then(Value::as_str);
     renamed.or(param.to.as_deref())
 }

@@ -39,6 +39,8 @@ pub struct Errors {
     pub problems: Option<String>,
     pub absent: Option<String>,
     pub bad_words: Option<String>,
+    /// A reply in the dialect of JSON that is not in its form.
+    pub bad_reply: Option<String>,
     pub cut_off: Option<String>,
     pub refused: Option<String>,
     pub interrupted: Option<String>,
@@ -59,6 +61,7 @@ impl Errors {
             ("problems", &self.problems),
             ("absent", &self.absent),
             ("bad_words", &self.bad_words),
+            ("bad_reply", &self.bad_reply),
             ("cut_off", &self.cut_off),
             ("refused", &self.refused),
             ("interrupted", &self.interrupted),

@@ -47,7 +47,7 @@ pub(super) fn prompt(kit: &Kit, view: &View<'_>) -> anyhow::Result<Prompt> {
     let tools = match (manifest.dialect.kind, manifest.dialect.offer) {
         (DialectKind::Calls | DialectKind::External, Offer::Wire) if !held => specs(kit, view.items),
         (DialectKind::Calls | DialectKind::External, Offer::Wire | Offer::Prompt)
-        | (DialectKind::Fenced, _) => Vec::new(),
+        | (DialectKind::Fenced | DialectKind::Json, _) => Vec::new(),
     };
     Ok(Prompt {
         system: system.into_iter().filter(|block| !block.trim().is_empty()).collect(),
