@@ -222,6 +222,9 @@ pub enum Unit {
     /// As many lines `before` as `after`, where these are not given themselves.
     #[serde(rename = "around")]
     Around,
+    /// A number that the action has as text.
+    #[serde(rename = "text")]
+    Text,
     /// The number in the id of a job: 3 of `job3`.
     #[serde(rename = "job")]
     Job,

@@ -75,12 +75,45 @@ pub enum Action {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cwd: Option<String>,
     },
+    /// A unified diff, whole texts for files, or both: all of it is made, or nothing.
+    Diff {
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        text: String,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        files: Vec<NewText>,
+        /// The one file that the diff is about, whatever its headers say.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        path: Option<String>,
+        /// Lines of context at either end of a hunk that may differ, up to two.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        fuzz: Option<u64>,
+        /// A file that is missing counts as an empty one.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        create: bool,
+    },
     Glob(Glob),
     Grep(Grep),
+    /// Files whose names are like `query`, the likest first.
+    Find {
+        query: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        path: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        limit: Option<u64>,
+        /// Only names that end so; without the dot.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        endings: Vec<String>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        ignore: Vec<String>,
+    },
     List {
+        #[serde(default)]
         path: String,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         ignore: Vec<String>,
+        /// Levels of folders; one when absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        depth: Option<u64>,
     },
     /// Replaces the task list, or only shows it.
     Todo {
@@ -127,9 +160,12 @@ pub enum Action {
         url: String,
         #[serde(default)]
         form: FetchForm,
-        /// Most bytes of the answer.
+        /// Most bytes that are read of it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         limit: Option<u64>,
+        /// Milliseconds; the tool's default when absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        timeout: Option<u64>,
     },
     /// Runs a program that came with the harness; it gets `input` as JSON on stdin.
     Script {
@@ -239,6 +275,13 @@ pub struct Edit {
     pub all: bool,
 }
 
+/// The whole text of one file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewText {
+    pub path: String,
+    pub text: String,
+}
+
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TodoItem {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -306,8 +349,10 @@ impl Action {
             Self::Insert { .. } => "insert",
             Self::Undo { .. } => "undo",
             Self::Patch { .. } => "patch",
+            Self::Diff { .. } => "diff",
             Self::Glob(_) => "glob",
             Self::Grep(_) => "grep",
+            Self::Find { .. } => "find",
             Self::List { .. } => "list",
             Self::Todo { .. } => "todo",
             Self::Tasks { .. } => "tasks",
@@ -330,12 +375,14 @@ impl Action {
             | Self::Insert { .. }
             | Self::Undo { .. }
             | Self::Notebook { .. }
+            | Self::Diff { .. }
             | Self::Patch { .. } => true,
             Self::Shell { .. }
             | Self::Job { .. }
             | Self::Read(_)
             | Self::Glob(_)
             | Self::Grep(_)
+            | Self::Find { .. }
             | Self::List { .. }
             | Self::Todo { .. }
             | Self::Tasks { .. }
@@ -355,6 +402,7 @@ impl Action {
             Self::Read(_)
             | Self::Glob(_)
             | Self::Grep(_)
+            | Self::Find { .. }
             | Self::List { .. }
             | Self::Fetch { .. }
             | Self::Tools { .. }
@@ -367,6 +415,7 @@ impl Action {
             | Self::Insert { .. }
             | Self::Undo { .. }
             | Self::Patch { .. }
+            | Self::Diff { .. }
             | Self::Todo { .. }
             | Self::Tasks { .. }
             | Self::Notebook { .. }

@@ -29,6 +29,12 @@ pub struct Guards {
     pub window: Option<u64>,
     /// Lines that are still before the model are not sent again.
     pub once: bool,
+    /// A command is not run that would put its output in place of a file of the project.
+    pub keep_from_shell: bool,
+    /// A bare name at the root, where nothing of that name is, means one in the working folder.
+    pub root_is_here: bool,
+    /// No new file gets a name that Windows keeps for devices.
+    pub safe_names: bool,
     /// Bytes of a file that is shown where a call asks for no number of lines; a larger one is not.
     pub most: Option<u64>,
 }

@@ -18,8 +18,8 @@ mod title;
 mod usage;
 
 pub use action::{
-    Action, CellKind, CellOp, Edit, FetchForm, JobOp, TaskMore, TaskOp, TaskStatus, TodoItem, TodoStatus,
-    WriteMode,
+    Action, CellKind, CellOp, Edit, FetchForm, JobOp, NewText, TaskMore, TaskOp, TaskStatus, TodoItem,
+    TodoStatus, WriteMode,
 };
 pub use care::{Broken, Guards, Watch};
 pub use class::{Class, Clue, Clues, billions};

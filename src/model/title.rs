@@ -25,9 +25,10 @@ impl Action {
                 format!("Edited {path}")
             }
             Self::Undo { path } => format!("Took back the last change of {path}"),
-            Self::Patch { .. } => "Applied a patch".to_owned(),
+            Self::Patch { .. } | Self::Diff { .. } => "Applied a patch".to_owned(),
             Self::Glob(Glob { pattern, .. }) => format!("Looked for files {pattern}"),
             Self::Grep(Grep { pattern, .. }) => format!("Searched for {pattern}"),
+            Self::Find { query, .. } => format!("Looked for files like {query}"),
             Self::List { path, .. } => format!("Listed {path}"),
             Self::Todo { items: None } => "Looked at the tasks".to_owned(),
             Self::Todo { items: Some(items) } => {

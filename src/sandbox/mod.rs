@@ -30,7 +30,7 @@ use std::path::PathBuf;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-pub use denial::denial_hint;
+pub use denial::{denial_hint, offline};
 pub use env::EnvWish;
 #[cfg(target_os = "linux")]
 pub use linux::{Linux, intercept};

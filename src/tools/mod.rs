@@ -9,7 +9,10 @@
 
 mod change;
 mod clean;
+mod diff;
 mod edit;
+mod fetch;
+mod find;
 mod grep;
 mod guard;
 mod insert;
@@ -23,6 +26,7 @@ mod patch_text;
 mod path;
 mod printed;
 mod read;
+mod redirect;
 mod rewrite;
 mod rows;
 mod script;
@@ -34,6 +38,7 @@ mod submit;
 mod text;
 mod todo;
 mod undo;
+mod unified;
 mod walk;
 mod words;
 mod write;
@@ -47,6 +52,7 @@ use tokio_util::sync::CancellationToken;
 use crate::model::{Action, BlobId, Guards, Limits, Outcome, Seen, TodoItem, WriteMode};
 use crate::sandbox::{Policy, Sandbox};
 
+pub use diff::files as diff_files;
 pub use jobs::Ended;
 pub use output::fit;
 pub use patch::files as patch_files;
@@ -132,10 +138,22 @@ impl Toolbox {
             Action::Insert { path, line, text } => insert::run(self, cx, path, (*line, text)),
             Action::Undo { path } => undo::run(self, cx, path),
             Action::Patch { text, cwd } => patch::run(self, cx, (text, cwd.as_deref())),
+            Action::Diff { text, files, path, fuzz, create } => {
+                let ask = diff::Ask { text, files, path: path.as_deref(), fuzz: *fuzz, create: *create };
+                diff::run(self, cx, &ask)
+            }
             Action::Glob(ask) => walk::glob(cx, ask).await,
             Action::Grep(ask) => grep::run(cx, ask).await,
-            Action::List { path, ignore } => list::run(cx, path, ignore),
+            Action::Find { query, path, limit, endings, ignore } => {
+                let ask = find::Ask { query, path: path.as_deref(), limit: *limit, endings, ignore };
+                find::run(cx, ask).await
+            }
+            Action::List { path, ignore, depth } => list::run(cx, path, (ignore, depth.unwrap_or(1))),
             Action::Todo { items } => todo::run(self, items.as_deref()),
+            Action::Fetch { url, form, limit, timeout } => {
+                let ask = fetch::Ask { url, form: *form, limit: *limit, timeout: *timeout };
+                fetch::run(cx, ask).await
+            }
             Action::Tasks { op, id, text, status, more } => {
                 let given = todo::Given { text: text.as_deref(), status: *status, more };
                 todo::act(self, *op, id.as_deref(), given)
@@ -149,9 +167,7 @@ impl Toolbox {
                 script::run(script::Ask { tool, run, dir, input, timeout: *timeout }, cx).await
             }
             // BUILT NEXT
-            Action::Keys { .. } | Action::Fetch { .. } => {
-                failed("unavailable", "tack cannot do this yet; nothing was done")
-            }
+            Action::Keys { .. } => failed("unavailable", "tack cannot do this yet; nothing was done"),
             Action::Submit { text: _ } => submit::run(cx).await,
             Action::Unknown { name: _, why } => failed("unknown", why.clone()),
         };

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::output::{Capture, Captured};
 use super::spill::Spill;
-use super::{ToolCx, failed, given, path, words};
+use super::{ToolCx, failed, given, path, redirect, words};
 use crate::model::{Outcome, State};
 use crate::sandbox::{self, Cmd, Exit, Happened, Io, Running, SandboxError, files};
 
@@ -147,6 +147,15 @@ pub(super) async fn start(ask: &Ask<'_>, cx: &ToolCx<'_>) -> Result<(Box<dyn Run
         return Err(failed("bad_command", "the command holds a NUL byte, which no command line can"));
     }
     let cwd = folder(ask.cwd, cx)?;
+    if cx.guards.keep_from_shell
+        && let Some(file) = redirect::overwritten(ask.command, &cwd, cx.cwd)
+    {
+        let text = format!(
+            "the command was not run: its `>` would replace {}, which exists. Change that file with an edit, or let the command write to a new name",
+            path::short(cx.cwd, &file)
+        );
+        return Err(failed("overwrites", text));
+    }
     let args = vec!["-c".into(), ask.command.into()];
     let running = spawn(cx, shell(cx.env), args, cwd.clone()).await?;
     Ok((running, cwd))

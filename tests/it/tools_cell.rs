@@ -150,7 +150,7 @@ fn file_tools_do_not_see_what_commands_have_of_their_own() {
             assert_eq!(outcome.state, State::Refused, "{path}: {}", outcome.text);
             assert!(outcome.text.contains("look with a command"), "{}", outcome.text);
         }
-        let list = |path: &str| Action::List { path: path.into(), ignore: vec![] };
+        let list = |path: &str| Action::List { path: path.into(), ignore: vec![], depth: None };
         let at = |cwd: &str, command: &str| Action::Shell {
             command: command.into(),
             timeout: None,
