@@ -14,6 +14,7 @@ mod guard;
 mod harmless;
 mod instructions;
 mod named;
+mod programs;
 mod project;
 mod reads;
 mod request;
@@ -27,7 +28,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::config::CheckKeys;
-use crate::harness::{Blobs, Harness, View};
+use crate::harness::{Blobs, Harness, Programs, View};
 use crate::model::{BlobId, Body, Item, ItemId, Mark, Model, Outcome, Part, Scene, Seen, Usage};
 use crate::sandbox::{Policy, Sandbox};
 use crate::store::{BlobStore, Loaded, Session};
@@ -36,6 +37,7 @@ use crate::wire::Client;
 
 pub use answer::{Holds, Schema};
 pub use event::{End, Event, Outbox, events};
+pub use programs::Launcher;
 pub use stop::{Stopper, Why};
 
 use check::Gate;
@@ -47,6 +49,8 @@ pub struct Setup {
     pub model: Model,
     pub client: Arc<dyn Client>,
     pub harness: Arc<dyn Harness>,
+    /// Starts what an external harness runs.
+    pub programs: Arc<dyn Programs>,
     pub policy: Policy,
     pub sandbox: Arc<dyn Sandbox>,
     /// The environment of commands, already cleaned.
@@ -81,6 +85,7 @@ pub struct Agent {
     model: Model,
     client: Arc<dyn Client>,
     harness: Arc<dyn Harness>,
+    programs: Arc<dyn Programs>,
     policy: Policy,
     sandbox: Arc<dyn Sandbox>,
     env: Vec<(OsString, OsString)>,
@@ -140,7 +145,8 @@ impl Agent {
             cost: setup.model.prices.map(|_| 0.0),
             model: setup.model,
             client: setup.client,
-            harness: setup.harness,
+            harness: setup.harness.fresh().unwrap_or(setup.harness),
+            programs: setup.programs,
             policy: setup.policy,
             sandbox: setup.sandbox,
             env: setup.env,
@@ -241,6 +247,7 @@ impl Agent {
         self.newest = id;
         self.given.extend(given_ids(&item));
         self.items.push(item);
+        self.harness.heard(&self.view()).await;
         id
     }
 
@@ -257,12 +264,14 @@ impl Agent {
             wire: self.model.wire,
             blobs: &self.blobs,
             drop_images: self.drop_images,
+            programs: &*self.programs,
         }
     }
 
     /// Ends what still runs. To be called before the agent is let go.
     pub async fn close(&mut self) {
         self.toolbox.stop_all().await;
+        self.harness.close().await;
         self.out.flush().await;
     }
 }

@@ -25,8 +25,8 @@ impl Reads {
     pub(super) fn note(&mut self, action: &Action, outcome: &Outcome, cwd: &Path) {
         match action {
             Action::Unknown { .. } => {}
-            Action::Read { path, .. } => self.read([path.clone()]),
-            Action::Glob { .. } | Action::Grep { .. } | Action::List { .. } | Action::Fetch { .. } => {
+            Action::Read(read) => self.read([read.path.clone()]),
+            Action::Glob(_) | Action::Grep(_) | Action::List { .. } | Action::Fetch { .. } => {
                 self.read([]);
             }
             // Neither reading nor acting.
@@ -77,10 +77,10 @@ impl Reads {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::WriteMode;
+    use crate::model::{Read, WriteMode};
 
     fn read(path: &str) -> Action {
-        Action::Read { path: path.into(), line: None, count: None, image: false }
+        Action::Read(Read { path: path.into(), ..Read::default() })
     }
 
     fn shell(command: &str) -> Action {

@@ -6,7 +6,7 @@ use super::calls::Missed;
 use super::check::Room;
 use super::{Agent, End, Event, Schema, Why};
 use crate::harness::{Saying, Verdict, asks_for_change};
-use crate::model::{Body, Mark, Note, NoteKind, Reply, Said, Stop};
+use crate::model::{Body, Mark, Note, NoteKind, Reply, Said, Stop, ToolResult};
 
 /// Steps before the end at which the model is told.
 const LAST_STEPS: u32 = 3;
@@ -21,6 +21,9 @@ impl Agent {
         };
         if let End::Completed { .. } = end {
             self.push(Body::Mark(Mark::Completed { usage: self.usage })).await;
+        }
+        if let Some(trouble) = self.harness.trouble() {
+            self.warn(trouble).await;
         }
         self.settle().await;
         if !self.session.recording() {
@@ -186,7 +189,12 @@ impl Agent {
     /// The id, as the server knows it, of the call that started a job.
     fn call_of_job(&self, job: &str) -> &str {
         let started = self.items.iter().rev().find_map(|item| match &item.body {
-            Body::Result(result) if result.outcome.data["job"] == job => Some(&result.call),
+            // Only a start tells the folder.
+            Body::Result(ToolResult { call, outcome, .. })
+                if outcome.data["job"] == job && outcome.data["cwd"].is_string() =>
+            {
+                Some(call)
+            }
             _ => None,
         });
         let Some(started) = started else { return "" };

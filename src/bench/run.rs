@@ -16,7 +16,7 @@ use super::{
     CheckResult, Entry, Key, Left, Own, Player, Room, Ruling, Subject, Task, Verdict, Void, folder,
     run_check, served, signs,
 };
-use crate::agent::{Agent, Bounds, End, Event, Setup, Stopper, Why, events};
+use crate::agent::{Agent, Bounds, End, Event, Launcher, Setup, Stopper, Why, events};
 use crate::config::CheckKeys;
 use crate::model::{Body, Item, Said, Usage, WireKind};
 use crate::sandbox::{EnvWish, Op, Sandbox, Scratch, Verdict as Allowed, Wish};
@@ -188,8 +188,19 @@ impl Runner {
         let watched = Arc::new(Watched::new(own.client.clone(), seed));
         let stopper = Stopper::default();
         let log = session.log().map(Path::to_path_buf);
+        let env = EnvWish { vars: self.vars.clone(), ..EnvWish::default() }.build(&policy);
+        let programs = Launcher {
+            sandbox: self.sandbox.clone(),
+            policy: policy.clone(),
+            env: env.clone(),
+            session: id.to_string(),
+            data: Some(scratch.join("data")),
+            own: None,
+            stopper: stopper.clone(),
+        };
         let setup = Setup {
-            env: EnvWish { vars: self.vars.clone(), ..EnvWish::default() }.build(&policy),
+            env,
+            programs: Arc::new(programs),
             sandbox: self.sandbox.clone(),
             model: subject.model.clone(),
             client: watched.clone(),

@@ -34,6 +34,8 @@ pub(super) struct Chosen {
     pub(super) tight: Vec<String>,
     /// The server cuts what does not fit without a word.
     cuts: bool,
+    /// The harness and those that it starts from.
+    chain: Vec<String>,
 }
 
 /// Who says which harness speaks for a model.
@@ -50,7 +52,7 @@ impl Chosen {
         let wrong = |failure: Failure| CliError::usage(failure.to_string());
         Ok(match &self.provider {
             Some(provider) => careful(HttpClient::new(provider.clone()).map_err(wrong)?, self.cuts),
-            None => Arc::new(Recorded::new(self.harness.id()).map_err(wrong)?),
+            None => Arc::new(Recorded::new(&self.chain).map_err(wrong)?),
         })
     }
 
@@ -107,7 +109,8 @@ impl Base {
             Some(provider) => Some(self.over_wire(&*harness, &provider, &mut model)?),
             None => None,
         };
-        Ok(Chosen { model, harness, provider, tight, cuts })
+        let chain = self.library.chain(harness.id()).map_err(|error| CliError::usage(error.to_string()))?;
+        Ok(Chosen { model, harness, provider, tight, cuts, chain })
     }
 
     /// The model and who serves it, with the key that is wanted there.

@@ -33,7 +33,10 @@ pub(super) fn run(args: Args, outer: SessionFlags, exec: ExecFlags) -> Result<i3
             .hint("try yours with: tack -p PROMPT -m MODEL"));
     }
     let harness = flags.harness.clone().unwrap_or_else(|| "minimal".to_owned());
-    Recorded::new(&harness).map_err(|failure| CliError::usage(failure.to_string()))?;
+    let flags = SessionFlags { harness: Some(harness.clone()), ..flags };
+    let chain = setup::base(&flags)?.library.chain(&harness);
+    let chain = chain.map_err(|error| CliError::usage(error.to_string()))?;
+    Recorded::new(&chain).map_err(|failure| CliError::usage(failure.to_string()))?;
     if flags.mode() != Some(Mode::DangerFullAccess) {
         can_hold()?;
     }

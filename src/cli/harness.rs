@@ -9,10 +9,13 @@ use serde_json::json;
 use super::args::SessionFlags;
 use super::bench;
 use super::error::CliError;
+use super::runtime;
 use super::setup::{self, Base};
+use crate::agent::Stopper;
 use crate::harness::{self, Library, Listing};
 use crate::model::{Class, Model, WireKind};
 use crate::wire;
+use crate::wire::prompt::Prompt;
 use crate::wire::provider::Quirks;
 
 #[derive(clap::Args, Debug)]
@@ -65,7 +68,7 @@ pub(super) fn run(args: &Args, flags: &SessionFlags) -> Result<i32, CliError> {
             let flags = SessionFlags { model: model.clone().or(flags.model.clone()), ..flags.clone() };
             let base = setup::base(&flags)?;
             let whose = whose(&base, flags.model.is_some(), *class)?;
-            show(&base.library, id, &whose, *json)
+            show(&base, &flags, (id, *json), &whose)
         }
     }
 }
@@ -133,14 +136,38 @@ fn origin(one: &Listing) -> String {
     if facts.is_empty() { String::new() } else { format!(" ({})", facts.join(", ")) }
 }
 
-fn show(library: &Library, id: &str, whose: &Whose, as_json: bool) -> Result<i32, CliError> {
+/// The request as it would really be: a harness's program is asked too.
+fn asked(base: &Base, flags: &SessionFlags, id: &str, model: &Model) -> Result<Option<Prompt>, CliError> {
+    let broken = |error: harness::LoadError| CliError::usage(error.to_string());
+    if base.library.program(id).map_err(broken)?.is_none() {
+        return Ok(None);
+    }
+    let (policy, _, _scratch) = base.policy(flags)?;
+    let sandbox = crate::sandbox::system().into();
+    let programs = base.launcher(&sandbox, &policy, (String::new(), &Stopper::default()));
+    let harness = base.library.fit(id, model).map_err(broken)?;
+    let asked = runtime()?.block_on(harness::sample_prompt(&*harness, model, &programs));
+    asked.map(Some).map_err(|error| CliError::failed(format!("{error:#}")))
+}
+
+fn show(
+    base: &Base,
+    flags: &SessionFlags,
+    (id, as_json): (&str, bool),
+    whose: &Whose,
+) -> Result<i32, CliError> {
+    let library = &base.library;
     let broken = |error: harness::LoadError| CliError::usage(error.to_string());
     let harness = library.get(id).map_err(broken)?;
     let wires = harness.wires();
     let usual = Some(whose.model.wire).filter(|wire| wires.contains(wire));
     let wire = wire::of(usual.or(wires.first().copied()).unwrap_or(WireKind::Chat));
     let model = Model { wire: wire.kind(), ..whose.model.clone() };
-    let sample = library.sample(id, &model).map_err(broken)?;
+    let mut sample = library.sample(id, &model).map_err(broken)?;
+    if let Some(prompt) = asked(base, flags, id, &model)? {
+        sample.listing.tokens = harness::tokens(&prompt);
+        sample.prompt = prompt;
+    }
     let body = wire.encode(&sample.prompt, &model, &Quirks::default());
     let text = serde_json::to_string_pretty(&body).map_err(anyhow::Error::from)?;
     let mut out = std::io::stdout().lock();

@@ -5,16 +5,17 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::args::{Approval, SessionFlags, SessionMode};
 use super::choice::Chosen;
 use super::error::CliError;
 use super::learn::Ask;
-use crate::agent::{Bounds, Setup, Stopper, scene};
+use crate::agent::{Bounds, Launcher as Programs, Setup, Stopper, scene};
 use crate::config::{self, Config, Dirs, Env, Inputs, Launcher, Override, Strictness};
 use crate::harness::Library;
 use crate::model::{Model, Probed, SessionId, short_hash};
-use crate::sandbox::{EnvWish, Mode, Net, Policy, PolicyError, Scratch, Wish};
+use crate::sandbox::{EnvWish, Mode, Net, Policy, PolicyError, Sandbox, Scratch, Wish};
 use crate::store::{Session, Sessions};
 use crate::wire::local::Found;
 use crate::wire::provider::Provider;
@@ -196,6 +197,24 @@ impl Base {
         EnvWish { vars: std::env::vars_os().collect(), pass, caches }.build(policy)
     }
 
+    /// Starts the programs of harnesses for a session.
+    pub(super) fn launcher(
+        &self,
+        sandbox: &Arc<dyn Sandbox>,
+        policy: &Policy,
+        (session, stopper): (String, &Stopper),
+    ) -> Programs {
+        Programs {
+            sandbox: sandbox.clone(),
+            policy: policy.clone(),
+            env: self.command_env(policy),
+            session,
+            data: self.dirs.state.as_ref().map(|state| state.join("harness")),
+            own: self.dirs.harnesses(),
+            stopper: stopper.clone(),
+        }
+    }
+
     fn session(&self, which: &Which) -> Result<(Session, Option<crate::store::Loaded>), CliError> {
         let Some(sessions) = self.sessions() else {
             return match which {
@@ -257,9 +276,12 @@ impl Base {
         if let Some(loaded) = &loaded {
             warnings.extend(loaded.warnings.clone());
         }
+        let sandbox: Arc<dyn Sandbox> = crate::sandbox::system().into();
+        let programs = self.launcher(&sandbox, &policy, (session.id().to_string(), &stopper));
         let setup = Setup {
             env: self.command_env(&policy),
-            sandbox: crate::sandbox::system().into(),
+            programs: Arc::new(programs),
+            sandbox,
             model: chosen.model,
             client,
             harness: chosen.harness,

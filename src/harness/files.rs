@@ -24,6 +24,8 @@ pub(super) struct Files {
 pub(super) struct Found {
     pub text: String,
     pub path: String,
+    /// The harness's folder on the disk that has it; None: it is built in.
+    pub dir: Option<PathBuf>,
 }
 
 impl Files {
@@ -63,7 +65,11 @@ impl Files {
             match std::fs::read_to_string(&path) {
                 Ok(text) => {
                     let text = text.strip_prefix('\u{feff}').unwrap_or(&text).replace("\r\n", "\n");
-                    return Ok(Some(Found { text, path: path.display().to_string() }));
+                    return Ok(Some(Found {
+                        text,
+                        path: path.display().to_string(),
+                        dir: Some(dir.join(id)),
+                    }));
                 }
                 Err(e)
                     if matches!(
@@ -74,7 +80,10 @@ impl Files {
             }
         }
         let embedded = EMBEDDED.get_file(format!("{id}/{name}")).and_then(|file| file.contents_utf8());
-        Ok(embedded.map(|text| Found { text: text.to_owned(), path: format!("built-in {id}/{name}") }))
+        Ok(embedded.map(|text| {
+            let path = format!("built-in {id}/{name}");
+            Found { text: text.to_owned(), path, dir: None }
+        }))
     }
 }
 

@@ -12,10 +12,17 @@ use sha2::{Digest, Sha256};
 use crate::model::{Calls, Class, Guards, Limits, Model, Note, Outcome, Part, Reply, ToolCall, WireKind};
 use crate::wire::prompt::{Free, Grammar, Prompt};
 
+use super::external::Program;
 use super::files::{COMMON, Files};
 use super::layers::{Case, Chain};
 use super::load::LoadError;
 use super::manifest::{DialectKind, Manifest, Offer, Repeats};
+pub(super) use super::names::{
+    WRAP, absent_name, bad_call_name, error_name, fill_name, opening_name, result_name, status_name,
+    wrap_name,
+};
+pub(super) use super::param::bare_schema;
+use super::programs::{self, Programs};
 use super::template::{BARE, FACTS, Texts, Values};
 use super::tool::{Tool, Tools};
 use super::{
@@ -44,7 +51,7 @@ pub(super) struct Kit {
     /// Templates for fields of actions.
     pub fields: Texts,
     /// Folder of the program of each tool that runs one.
-    pub programs: BTreeMap<String, String>,
+    pub programs: Programs,
     /// The harness's own text files as they are, for `file()`.
     files: Arc<BTreeMap<String, String>>,
     /// What of a template's facts never changes: made once, as every result and request asks for it.
@@ -65,6 +72,10 @@ impl Loaded {
             self.kits[place(case)].get_or_init(|| Some(Box::new(kit)));
         }
         Ok(self)
+    }
+
+    pub(super) fn program(&self) -> Option<Program> {
+        self.chain.program().cloned()
     }
 
     /// Makes every kit there can be.
@@ -127,7 +138,7 @@ impl Kit {
     fn new(files: &Files, chain: &Chain, case: Case) -> Result<Self, LoadError> {
         let (manifest, tools) = chain.merge(case)?;
         let surface = surface(&manifest, &tools);
-        let programs = programs(files, chain, &manifest.id, &tools)?;
+        let programs = programs::of(files, chain, &tools)?;
         let (own, paths) = own_texts(files, chain)?;
         let bare = Values::of_tools(&manifest.id, &tools).with("offer", manifest.dialect.offer);
         let mut kit = Self {
@@ -158,7 +169,7 @@ impl Kit {
                 let known: &[&[&str]] = match name.as_str() {
                     "facts.md" => &[FACTS, &facts::NAMES],
                     "masked.md" => &[BARE, &render::MASKED],
-                    _ => &[BARE, &SAYING],
+                    _ => &[BARE, SAYING],
                 };
                 self.texts.add(&format!("{COMMON}/{name}"), &found.text, known, &found.path)?;
             }
@@ -172,14 +183,20 @@ impl Kit {
         let (manifest, texts) = (&self.manifest, &mut self.texts);
         for (name, tool) in self.tools.iter() {
             if let Some(text) = &tool.result {
-                texts.add(&result_name(name), text, &[FACTS, &SAYING], &path("tools.toml"))?;
+                texts.add(&result_name(name), text, &[FACTS, SAYING], &path("tools.toml"))?;
+            }
+            if let Some(text) = &tool.status {
+                texts.add(&status_name(name), text, &[FACTS, SAYING], &path("tools.toml"))?;
             }
         }
         let path = path("harness.toml");
         for (name, text) in manifest.errors.iter() {
             if let Some(text) = text {
-                texts.add(&error_name(name), text, &[BARE, &SAYING], &path)?;
+                texts.add(&error_name(name), text, &[BARE, SAYING], &path)?;
             }
+        }
+        for (which, bad) in manifest.messages.bad_calls() {
+            texts.add(&bad_call_name(which), &bad.args, &[BARE, SAYING], &path)?;
         }
         for (name, hint) in manifest.absent.iter() {
             texts.add(&absent_name(name), hint, &[BARE], &path)?;
@@ -194,9 +211,8 @@ impl Kit {
                 }
             }
         }
-        match &manifest.notes.wrap {
-            Some(text) => texts.add(WRAP, text, &[FACTS, &["text", "kind"]], &path)?,
-            None => {}
+        if let Some(text) = &manifest.notes.wrap {
+            texts.add(WRAP, text, &[FACTS, &["text", "kind"]], &path)?;
         }
         for (at, reminder) in manifest.reminder.iter().enumerate() {
             if let Some(text) = &reminder.wrap {
@@ -237,7 +253,7 @@ impl Kit {
         let said = m.user.first.iter().chain(&m.user.each);
         let replies = m.turn.retry.iter().chain(&m.submit.confirm).chain(&m.dialect.frame);
         let loops = m.compact.files();
-        let known = [&[FACTS][..], &[FACTS, &["text"]], &[FACTS, &SAYING], &[BARE, &SAYING]];
+        let known = [&[FACTS][..], &[FACTS, &["text"]], &[FACTS, SAYING], &[BARE, SAYING]];
         let named = plain
             .map(|file| (file, known[0]))
             .chain(said.map(|file| (file, known[1])))
@@ -308,7 +324,7 @@ impl Kit {
             DialectKind::Json if dialect.done.is_some() && !self.tools.iter().any(hands_in) => {
                 Some("a tool that does `submit`, which `done` calls")
             }
-            DialectKind::Json | DialectKind::Calls | DialectKind::Fenced => None,
+            DialectKind::Json | DialectKind::Calls | DialectKind::Fenced | DialectKind::External => None,
         };
         if let Some(lacks) = lacks {
             let what = format!("a `dialect` of kind `json` needs {lacks}");
@@ -513,41 +529,12 @@ impl Harness for Loaded {
 
 /// What texts about a call, a result or the loop may use besides the facts.
 #[rustfmt::skip]
-const SAYING: [&str; 43] = [
+const SAYING: &[&str] = &[
     "text", "out", "action", "args", "name", "names", "closest", "param", "wanted", "got", "missing",
     "problem", "example", "usage", "found", "why", "times", "left", "summary", "request", "diff", "shown",
     "count", "command", "exit", "tail", "focus", "schema", "first", "files", "before", "call", "output_file",
-    "messages", "prompt", "questions", "answers", "problems", "extra", "hint", "got_type",
-    "fault", "around",
+    "messages", "prompt", "questions", "answers", "problems", "extra", "hint", "got_type", "fault", "around",
 ];
-
-pub(super) const WRAP: &str = "notes.wrap";
-
-/// The wrap of the reminder in this place.
-pub(super) fn wrap_name(at: usize) -> String {
-    format!("reminder.{at}.wrap")
-}
-
-pub(super) fn result_name(tool: &str) -> String {
-    format!("tools.{tool}.result")
-}
-
-pub(super) fn error_name(error: &str) -> String {
-    format!("errors.{error}")
-}
-
-/// A field's template of a tool, or of one of its variants.
-pub(super) fn fill_name(tool: &str, variant: Option<&str>, field: &str) -> String {
-    format!("fill.{tool}.{}.{field}", variant.unwrap_or_default())
-}
-
-fn absent_name(tool: &str) -> String {
-    format!("absent.{tool}")
-}
-
-pub(super) fn opening_name(at: usize) -> String {
-    format!("opening.{at}")
-}
 
 type Named = BTreeMap<String, String>;
 
@@ -565,40 +552,6 @@ fn own_texts(files: &Files, chain: &Chain) -> Result<(Named, Named), LoadError> 
         }
     }
     Ok((texts, paths))
-}
-
-/// Where the programs of tools lie.
-fn programs(files: &Files, chain: &Chain, id: &str, tools: &Tools) -> Result<Named, LoadError> {
-    let broken = |what: String| LoadError::broken(format!("{id}/tools.toml"), None, what);
-    let mut found = Named::new();
-    for (name, tool) in tools.iter() {
-        match (tool.kinds().any(|kind| kind == "script"), tool.run.is_empty()) {
-            (false, true) => continue,
-            (true, false) => {}
-            (false, false) => {
-                return Err(broken(format!(
-                    "`{name}` has `run`, which only a tool that does `script` may have"
-                )));
-            }
-            (true, true) => {
-                return Err(broken(format!(
-                    "`{name}` does `script` and needs `run`, such as [\"python3\", \"count.py\"]"
-                )));
-            }
-        }
-        let ids = chain.ids();
-        let mut places = ids.iter().flat_map(|id| tool.run.iter().filter_map(|word| files.program(id, word)));
-        let Some(folder) = places.next() else {
-            return Err(broken(format!(
-                "`{name}` runs `{}`, and none of that is a file in the harness's folder; put the script there",
-                tool.run.join(" ")
-            )));
-        };
-        // Commands run elsewhere.
-        let folder = std::path::absolute(&folder).unwrap_or(folder);
-        found.insert(name.to_owned(), folder.display().to_string());
-    }
-    Ok(found)
 }
 
 /// The first 8 bytes of a SHA-256, so that it is the same in every build: sessions store it.
@@ -620,17 +573,4 @@ fn surface(manifest: &Manifest, tools: &Tools) -> u64 {
     }
     let hash = Sha256::digest(seen.to_string());
     u64::from_be_bytes(hash[..8].try_into().expect("a SHA-256 has 32 bytes"))
-}
-
-/// The schema without its texts.
-pub(super) fn bare_schema(mut schema: Value) -> Value {
-    if let Some(fields) = schema.as_object_mut() {
-        if fields.get("description").is_some_and(Value::is_string) {
-            fields.shift_remove("description");
-        }
-        for value in fields.values_mut() {
-            *value = bare_schema(value.take());
-        }
-    }
-    schema
 }

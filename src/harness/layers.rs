@@ -9,9 +9,10 @@ use toml::{Table, Value};
 
 use crate::model::{Calls, Class};
 
+use super::external::Program;
 use super::files::{Files, Found};
 use super::load::{LoadError, nearest};
-use super::manifest::{Manifest, SCHEMA};
+use super::manifest::{Dialect, DialectKind, Manifest, SCHEMA};
 use super::tool::{Ordered, Tool, Tools};
 
 /// What a manifest may have a table of its own for.
@@ -31,6 +32,16 @@ struct Layer {
     path: String,
     manifest: Table,
     tools: Table,
+    program: Word,
+}
+
+/// What a harness says of a program.
+enum Word {
+    /// Nothing: it keeps what it extends.
+    Nothing,
+    /// It names another dialect, and so does without.
+    Without,
+    Program(Program),
 }
 
 impl Chain {
@@ -62,8 +73,10 @@ impl Chain {
                 }
                 None => Table::new(),
             };
+            let mut manifest = table(&found)?;
+            let program = take_program(&id, &read, &found, &mut manifest)?;
             next = read.extends;
-            layers.push(Layer { manifest: table(&found)?, path: found.path, id, tools });
+            layers.push(Layer { manifest, path: found.path, id, tools, program });
         }
         layers.reverse();
         Ok(Self { layers })
@@ -72,6 +85,15 @@ impl Chain {
     /// The ids, the wanted harness first: where a file of the harness may lie.
     pub fn ids(&self) -> Vec<String> {
         self.layers.iter().rev().map(|layer| layer.id.clone()).collect()
+    }
+
+    /// The program that is asked, where one is.
+    pub fn program(&self) -> Option<&Program> {
+        let said = self.layers.iter().rev().find(|layer| !matches!(layer.program, Word::Nothing))?;
+        match &said.program {
+            Word::Program(program) => Some(program),
+            Word::Nothing | Word::Without => None,
+        }
     }
 
     /// Whether models of this class get something of their own.
@@ -145,6 +167,38 @@ fn missing_base(files: &Files, layers: &[Layer], id: &str) -> LoadError {
         }
         None => LoadError::broken(format!("{id}/harness.toml"), None, "the file is missing".to_owned()),
     }
+}
+
+/// Takes what is said of a program out of the table, so that below it the base's dialect stays.
+fn take_program(id: &str, read: &Manifest, found: &Found, table: &mut Table) -> Result<Word, LoadError> {
+    let broken = |what: &str| Err(LoadError::broken(found.path.clone(), None, what.to_owned()));
+    let classes = [&read.class.s, &read.class.m, &read.class.l, &read.class.f];
+    let probed = [&read.probed.wire, &read.probed.text, &read.probed.none];
+    let over = classes.into_iter().chain(probed).flatten().map(|manifest| &manifest.dialect);
+    let names = |dialect: &Dialect| dialect.kind == DialectKind::External || !dialect.command.is_empty();
+    if over.into_iter().any(names) {
+        return broken("a program is for all models: name it under `[dialect]`, not for a class or probe");
+    }
+    let dialect = &read.dialect;
+    if dialect.kind != DialectKind::External {
+        if names(dialect) {
+            return broken("`dialect.command` needs `kind = \"external\"` beside it");
+        }
+        let said = table.get("dialect").is_some_and(|dialect| dialect.get("kind").is_some());
+        return Ok(if said { Word::Without } else { Word::Nothing });
+    }
+    if dialect.command.first().is_none_or(|program| program.trim().is_empty()) {
+        return broken(
+            "`kind = \"external\"` needs `command`, such as `command = [\"python3\", \"harness.py\"]`",
+        );
+    }
+    let Some(dir) = &found.dir else { return broken("a harness that is built in cannot name a program") };
+    if let Some(Value::Table(dialect)) = table.get_mut("dialect") {
+        for key in ["kind", "command", "network", "limit"] {
+            dialect.remove(key);
+        }
+    }
+    Ok(Word::Program(Program::new(id, dialect, dir)))
 }
 
 fn class_table(manifest: &Table, class: Class) -> Option<&Table> {

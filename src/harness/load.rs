@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 use crate::model::{Class, Model, hex};
 
 use super::Harness;
+use super::external::{External, Program};
 use super::files::{COMMON, Files};
 use super::kit::Loaded;
 use super::layers::Chain;
@@ -84,12 +85,12 @@ impl Library {
     }
 
     pub fn get(&self, id: &str) -> Result<Arc<dyn Harness>, LoadError> {
-        Ok(Arc::new(self.load(id)?))
+        self.load(id).map(finished)
     }
 
     /// The same, ready for this model: also what only its class and its probe see is known to be sound.
     pub fn fit(&self, id: &str, model: &Model) -> Result<Arc<dyn Harness>, LoadError> {
-        Ok(Arc::new(self.load(id)?.ready(model)?))
+        self.load(id)?.ready(model).map(finished)
     }
 
     /// Reads all there is of a harness: every class's table, with every result of a probe.
@@ -99,9 +100,15 @@ impl Library {
 
     /// Hash of every file that the harness is made of, 16 hex digits: with another it is another one.
     pub fn hash(&self, id: &str) -> Result<String, LoadError> {
-        let mut ids = Chain::read(&self.files, id)?.ids();
+        let chain = Chain::read(&self.files, id)?;
+        let mut ids = chain.ids();
         ids.push(COMMON.to_owned());
         let mut hasher = Sha256::new();
+        for path in chain.program().iter().flat_map(|program| program.files()) {
+            let bytes = std::fs::read(&path).unwrap_or_default();
+            hasher.update(format!("{} {}", path.display(), bytes.len()));
+            hasher.update(bytes);
+        }
         for id in ids {
             let names = ["harness.toml", "tools.toml"].map(str::to_owned).into_iter();
             for name in names.chain(self.files.texts(&id)) {
@@ -160,10 +167,28 @@ impl Library {
         Loaded::new(self.files.clone(), Chain::read(&self.files, id)?)
     }
 
+    /// This harness and those that it starts from, the nearest first.
+    pub fn chain(&self, id: &str) -> Result<Vec<String>, LoadError> {
+        Ok(Chain::read(&self.files, id)?.ids())
+    }
+
+    /// The program that this harness asks, where it names one.
+    pub fn program(&self, id: &str) -> Result<Option<Program>, LoadError> {
+        Ok(Chain::read(&self.files, id)?.program().cloned())
+    }
+
     /// The harness's own manifest, without what it extends. None when it is broken: `auto` goes on.
     fn head(&self, id: &str) -> Option<Manifest> {
         let found = self.files.read(id, "harness.toml").ok()??;
         toml::from_str(&found.text).ok()
+    }
+}
+
+/// A harness that names a program is asked through that.
+fn finished(loaded: Loaded) -> Arc<dyn Harness> {
+    match loaded.program() {
+        Some(program) => Arc::new(External::new(Arc::new(loaded), program)),
+        None => Arc::new(loaded),
     }
 }
 

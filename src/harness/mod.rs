@@ -6,13 +6,16 @@
 
 mod bind;
 mod dialect;
+mod external;
 mod facts;
 mod files;
 mod kit;
 mod layers;
 mod load;
 mod manifest;
+mod names;
 mod param;
+mod programs;
 mod remind;
 mod render;
 mod sample;
@@ -28,11 +31,14 @@ mod testing;
 pub(crate) use dialect::after_thinking as past_thinking;
 pub(crate) use dialect::file::paths as named;
 pub use dialect::form as read_loose;
+pub use external::{NoPrograms, Program, Programs, Started, Tree};
 pub use load::{LOCAL, Library, Listing, LoadError};
 pub use manifest::{Kept, Show, Strategy};
-pub use sample::{Sample, model as sample_model, scene as sample_scene, tokens};
+pub use sample::{Sample, model as sample_model, prompt as sample_prompt, scene as sample_scene, tokens};
 pub use saying::{Saying, Told};
 pub use wish::{asks_for_change, asks_for_repair, only_asks};
+
+use std::sync::Arc;
 
 use async_trait::async_trait;
 
@@ -96,6 +102,23 @@ pub trait Harness: Send + Sync {
 
     /// The words for what the loop has to tell the model.
     fn say(&self, saying: &Saying<'_>) -> String;
+
+    /// One for a session of its own. None: this one keeps nothing of a session and serves all.
+    fn fresh(&self) -> Option<Arc<dyn Harness>> {
+        None
+    }
+
+    /// An item was added to the session. For who keeps a record of his own.
+    async fn heard(&self, _view: &View<'_>) {}
+
+    /// What went wrong since this was last asked and has not been an error of another method. Asked at
+    /// the end of a turn.
+    fn trouble(&self) -> Option<String> {
+        None
+    }
+
+    /// The session is over.
+    async fn close(&self) {}
 }
 
 /// All that a harness may look at.
@@ -110,12 +133,14 @@ pub struct View<'a> {
     pub blobs: &'a dyn Blobs,
     /// Leave images out: the model was found to take none.
     pub drop_images: bool,
+    /// Starts what an external harness runs.
+    pub programs: &'a dyn Programs,
 }
 
 /// Reads what images refer to.
 pub trait Blobs: Send + Sync {
     /// The bytes in base64, or None when the blob is gone.
-    fn base64(&self, id: &BlobId) -> Option<std::sync::Arc<str>>;
+    fn base64(&self, id: &BlobId) -> Option<Arc<str>>;
 }
 
 /// Results that a prompt holds a line of, in place of the whole.

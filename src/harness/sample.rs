@@ -10,7 +10,7 @@ use crate::wire::prompt::{Piece, Prompt};
 
 use super::kit::Loaded;
 use super::load::{Listing, LoadError};
-use super::{Blobs, Harness, View, render};
+use super::{Blobs, Harness, NoPrograms, Programs, View, render};
 
 /// The request of a session that has just begun, and the harness's row in the list.
 pub struct Sample {
@@ -64,15 +64,31 @@ pub fn scene() -> Scene {
     }
 }
 
-pub(super) fn of(harness: &Loaded, model: &Model, from: Option<PathBuf>) -> Result<Sample, LoadError> {
-    let scene = scene();
+/// The first request of the sample session as this harness really makes it: its program, where it has
+/// one, is asked too.
+pub async fn prompt(harness: &dyn Harness, model: &Model, programs: &dyn Programs) -> anyhow::Result<Prompt> {
+    let (scene, items) = (scene(), [said()]);
+    let blobs = &NoBlobs;
+    let view =
+        View { items: &items, scene: &scene, model, wire: model.wire, blobs, drop_images: false, programs };
+    let prompt = harness.prompt(&view).await;
+    harness.close().await;
+    prompt
+}
+
+/// What the person asks for.
+fn said() -> Item {
     let said = Said { text: "Make the greeting polite.".to_owned(), images: Vec::new() };
-    let at = jiff::Timestamp::UNIX_EPOCH;
-    let items = [Item { id: ItemId(1), turn: 1, at, body: Body::User(said) }];
+    Item { id: ItemId(1), turn: 1, at: jiff::Timestamp::UNIX_EPOCH, body: Body::User(said) }
+}
+
+pub(super) fn of(harness: &Loaded, model: &Model, from: Option<PathBuf>) -> Result<Sample, LoadError> {
+    let (scene, items) = (scene(), [said()]);
     let wires = harness.wires();
     let wire = if wires.contains(&model.wire) { Some(model.wire) } else { wires.first().copied() };
     let wire = wire.unwrap_or(WireKind::Chat);
-    let view = View { items: &items, scene: &scene, model, wire, blobs: &NoBlobs, drop_images: false };
+    let (blobs, programs) = (&NoBlobs, &NoPrograms);
+    let view = View { items: &items, scene: &scene, model, wire, blobs, drop_images: false, programs };
     let kit = harness.kit(model);
     let prompt = render::prompt(kit, &view)
         .map_err(|e| LoadError::broken(format!("{}/harness.toml", kit.id), None, format!("{e:#}")))?;

@@ -8,7 +8,7 @@ use crate::model::{
 
 use super::bind;
 use super::dialect::text_of;
-use super::kit::{Kit, result_name};
+use super::kit::{Kit, result_name, status_name};
 use super::manifest::{Early, KeepWord, Output};
 use super::template::Values;
 use super::tool::{Needs, Tool};
@@ -63,9 +63,26 @@ pub(super) fn tell(kit: &Kit, call: &ToolCall, outcome: &Outcome, view: &View<'_
         (_, State::Interrupted) => kit.common("interrupted", &values(kit, call, outcome, view)),
         (_, State::Ok | State::Failed | State::TimedOut) => result(kit, call, outcome, view),
     };
-    let mut parts = vec![Part::Text { text }];
+    let mut parts: Vec<Part> = status(kit, call, outcome, view).into_iter().collect();
+    if parts.is_empty() || !text.trim().is_empty() {
+        parts.push(Part::Text { text });
+    }
     parts.extend(outcome.images.iter().cloned().map(Part::Image));
     parts
+}
+
+/// What the tool's answer begins with, as a text of its own.
+fn status(kit: &Kit, call: &ToolCall, outcome: &Outcome, view: &View<'_>) -> Option<Part> {
+    let ran = matches!(outcome.state, State::Ok | State::Failed | State::TimedOut);
+    let unknown = matches!(call.action, Action::Unknown { .. });
+    let (name, _) = tool_of(kit, call).filter(|(_, tool)| tool.status.is_some() && ran && !unknown)?;
+    match kit.render(&status_name(name), &values(kit, call, outcome, view)) {
+        Ok(text) => Some(Part::Text { text }),
+        Err(e) => {
+            tracing::warn!("{}: {e:#}", kit.id);
+            None
+        }
+    }
 }
 
 /// The tool's template; when it has none or the template fails on this result, the common one.

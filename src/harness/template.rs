@@ -37,9 +37,20 @@ impl Texts {
         env.set_undefined_behavior(UndefinedBehavior::SemiStrict);
         env.set_auto_escape_callback(|_| AutoEscape::None);
         // The built-in filter writes `<` as `\u003c`, for web pages.
-        env.add_filter("tojson", |value: Value| {
+        env.add_filter("tojson", |value: Value, named: Kwargs| {
             let wrong = |e: serde_json::Error| Error::new(ErrorKind::BadSerialization, e.to_string());
-            serde_json::to_string(&value).map_err(wrong)
+            let pretty = named.get::<Option<bool>>("pretty")?.unwrap_or(false);
+            named.assert_all_used()?;
+            let text =
+                if pretty { serde_json::to_string_pretty(&value) } else { serde_json::to_string(&value) };
+            text.map_err(wrong)
+        });
+        env.add_filter("numbered", |text: &str, named: Kwargs| {
+            let from = named.get::<Option<u64>>("from")?.unwrap_or(1);
+            let width = named.get::<Option<usize>>("width")?.unwrap_or(0);
+            let gap = named.get::<Option<String>>("gap")?.unwrap_or_else(|| "\t".to_owned());
+            named.assert_all_used()?;
+            Ok::<_, Error>(numbered(text, from, (width, &gap)))
         });
         env.add_filter("chomp", |text: &str| text.trim_end_matches(['\n', '\r']).to_owned());
         Self { env }
@@ -184,8 +195,12 @@ impl Values {
             Value::from_function(move |named: Kwargs| {
                 let depth = named.get::<Option<usize>>("depth")?.unwrap_or(1);
                 let limit = named.get::<Option<usize>>("limit")?.unwrap_or(20);
+                let tree = named.get::<Option<bool>>("tree")?.unwrap_or(false);
                 named.assert_all_used()?;
-                Ok::<_, Error>(listing(&entries, depth, limit))
+                Ok::<_, Error>(match tree {
+                    true => outline(&entries, depth, limit),
+                    false => listing(&entries, depth, limit),
+                })
             }),
         );
         let files = files.clone();
@@ -270,6 +285,44 @@ fn listing(entries: &[Entry], depth: usize, limit: usize) -> String {
     lines.join("\n")
 }
 
+/// Lines with their numbers, right-aligned to `width`, before the `gap`.
+fn numbered(text: &str, from: u64, (width, gap): (usize, &str)) -> String {
+    let lines = text.lines().zip(from..).map(|(line, number)| format!("{number:>width$}{gap}{line}"));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The same as branches, folders first, with a line for what a folder has beyond `limit`.
+fn outline(entries: &[Entry], depth: usize, limit: usize) -> String {
+    let mut lines = Vec::new();
+    grow(&mut lines, entries, ("", "", depth), limit);
+    lines.join("\n")
+}
+
+fn grow(
+    lines: &mut Vec<String>,
+    entries: &[Entry],
+    (folder, indent, depth): (&str, &str, usize),
+    limit: usize,
+) {
+    let mut inside = children(entries, folder);
+    inside.sort_by_key(|entry| !entry.dir);
+    let more = inside.len().saturating_sub(limit);
+    inside.truncate(limit);
+    let branch = |last: bool| if last { "└── " } else { "├── " };
+    for (at, entry) in inside.iter().enumerate() {
+        let last = at + 1 == inside.len() && more == 0;
+        let name = entry.path.rsplit('/').next().unwrap_or(&entry.path);
+        lines.push(format!("{indent}{}{name}{}", branch(last), if entry.dir { "/" } else { "" }));
+        if entry.dir && depth > 1 {
+            let deeper = format!("{indent}{}", if last { "    " } else { "│   " });
+            grow(lines, entries, (&entry.path, &deeper, depth - 1), limit);
+        }
+    }
+    if more > 0 {
+        lines.push(format!("{indent}{}... and {more} more", branch(true)));
+    }
+}
+
 /// A folder tree with branches, breadth first up to `limit` entries, files before folders. A folder
 /// whose content did not fit ends in `/...`.
 fn tree(cwd: &str, entries: &[Entry], limit: usize) -> String {
@@ -336,6 +389,23 @@ mod tests {
             tree("/p", &entries, 6),
             "/p/\n├───a.txt\n├───README.md\n├───docs/\n│   └───x.md\n└───src/...\n    └───lib.rs"
         );
+    }
+
+    #[test]
+    fn an_outline_has_folders_first_and_says_what_it_leaves_out() {
+        let entries =
+            entries(&["b.txt", "src/", ".env", "a.txt", "src/main.rs", "src/deep/", "src/deep/x.rs"]);
+        assert_eq!(
+            outline(&entries, 2, 3),
+            "├── src/\n│   ├── deep/\n│   └── main.rs\n├── .env\n├── a.txt\n└── ... and 1 more"
+        );
+        assert_eq!(outline(&entries, 1, 9), "├── src/\n├── .env\n├── a.txt\n└── b.txt");
+    }
+
+    #[test]
+    fn lines_are_numbered_as_a_template_asks() {
+        assert_eq!(numbered("a\n\nb\n", 9, (6, "\t")), "     9\ta\n    10\t\n    11\tb");
+        assert_eq!(numbered("a", 1, (0, ": ")), "1: a");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use super::kit::{Kit, Loaded};
 use super::load::{Library, LoadError};
-use super::{Blobs, View, sample};
+use super::{Blobs, NoPrograms, View, sample};
 use crate::model::{
     Action, BlobId, Body, CallId, Class, Item, ItemId, Model, Origin, Outcome, Part, Reply, Said, Scene,
     Stop, ToolCall, ToolResult, Usage, WireKind,
@@ -43,7 +43,8 @@ impl Bench {
 
     pub fn view<'a>(&'a self, items: &'a [Item]) -> View<'a> {
         let (scene, model) = (&self.scene, &self.model);
-        View { items, scene, model, wire: WireKind::Chat, blobs: &Pixel, drop_images: false }
+        let (blobs, programs) = (&Pixel, &NoPrograms);
+        View { items, scene, model, wire: WireKind::Chat, blobs, drop_images: false, programs }
     }
 }
 

@@ -5,6 +5,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::{Glob, Grep, Read};
+
 /// Paths are as the model wrote them; `tools` resolves them against the working folder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
@@ -37,18 +39,7 @@ pub enum Action {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         input: Option<String>,
     },
-    Read {
-        path: String,
-        /// First line, from 1.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        line: Option<u64>,
-        /// How many lines.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        count: Option<u64>,
-        /// Only an image will do.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        image: bool,
-    },
+    Read(Read),
     Write {
         path: String,
         text: String,
@@ -63,6 +54,9 @@ pub enum Action {
     Edit {
         path: String,
         edits: Vec<Edit>,
+        /// Of several places that an old text fits, the first is meant; otherwise that is a failure.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        first: bool,
     },
     /// Puts `text` after line `line` (0: at the top).
     Insert {
@@ -81,33 +75,18 @@ pub enum Action {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cwd: Option<String>,
     },
-    Glob {
-        pattern: String,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        path: Option<String>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        limit: Option<u64>,
-    },
-    Grep {
-        pattern: String,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        path: Option<String>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        glob: Option<String>,
-        /// At most this many matching lines.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        limit: Option<u64>,
-        #[serde(default)]
-        ignore_case: bool,
-    },
+    Glob(Glob),
+    Grep(Grep),
     List {
         path: String,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         ignore: Vec<String>,
     },
-    /// Replaces the task list.
+    /// Replaces the task list, or only shows it.
     Todo {
-        items: Vec<TodoItem>,
+        /// None: it stays as it is.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        items: Option<Vec<TodoItem>>,
     },
     /// One step on the task list.
     Tasks {
@@ -121,7 +100,7 @@ pub enum Action {
         status: Option<TaskStatus>,
         /// What is given of these is laid over what the step has; ids are added.
         #[serde(flatten)]
-        more: TaskMore,
+        more: Box<TaskMore>,
     },
     /// Changes one cell of a Jupyter notebook.
     Notebook {
@@ -159,7 +138,8 @@ pub enum Action {
         run: Vec<String>,
         /// Folder of the harness; words of `run` that name files in it mean those.
         dir: String,
-        input: Map<String, Value>,
+        /// Boxed, as it would make every action large.
+        input: Box<Map<String, Value>>,
         /// Milliseconds; that of commands when absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         timeout: Option<u64>,
@@ -246,6 +226,8 @@ pub enum WriteMode {
     Replace,
     /// Refused when the file exists.
     Create,
+    /// Adds to the end of what was there, or makes the file.
+    Append,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -317,15 +299,15 @@ impl Action {
         match self {
             Self::Shell { .. } => "shell",
             Self::Job { .. } => "job",
-            Self::Read { .. } => "read",
+            Self::Read(_) => "read",
             Self::Write { .. } => "write",
             Self::Rewrite { .. } => "rewrite",
             Self::Edit { .. } => "edit",
             Self::Insert { .. } => "insert",
             Self::Undo { .. } => "undo",
             Self::Patch { .. } => "patch",
-            Self::Glob { .. } => "glob",
-            Self::Grep { .. } => "grep",
+            Self::Glob(_) => "glob",
+            Self::Grep(_) => "grep",
             Self::List { .. } => "list",
             Self::Todo { .. } => "todo",
             Self::Tasks { .. } => "tasks",
@@ -351,9 +333,9 @@ impl Action {
             | Self::Patch { .. } => true,
             Self::Shell { .. }
             | Self::Job { .. }
-            | Self::Read { .. }
-            | Self::Glob { .. }
-            | Self::Grep { .. }
+            | Self::Read(_)
+            | Self::Glob(_)
+            | Self::Grep(_)
             | Self::List { .. }
             | Self::Todo { .. }
             | Self::Tasks { .. }
@@ -370,9 +352,9 @@ impl Action {
     /// rest one after another.
     pub fn only_reads(&self) -> bool {
         match self {
-            Self::Read { .. }
-            | Self::Glob { .. }
-            | Self::Grep { .. }
+            Self::Read(_)
+            | Self::Glob(_)
+            | Self::Grep(_)
             | Self::List { .. }
             | Self::Fetch { .. }
             | Self::Tools { .. }

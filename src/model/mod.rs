@@ -9,6 +9,7 @@ mod class;
 mod hash;
 mod ids;
 mod item;
+mod look;
 mod outcome;
 mod profile;
 mod scene;
@@ -28,6 +29,7 @@ pub use item::{
     Body, Image, Item, Mark, Note, NoteKind, Origin, Part, Reply, Said, Stop, Summary, ToolCall, ToolResult,
     asked,
 };
+pub use look::{Glob, Grep, Read, Show};
 pub use outcome::{Cut, Keep, Limits, MOST_BYTES, MOST_LINES, Outcome, REPEAT, Seen, State};
 pub use profile::{Calls, Model, Prices, Probed, Thinking, WireKind};
 pub use scene::{Entry, Git, Instructions, Project, Scene};

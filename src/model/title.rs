@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::item::Part;
-use super::{Action, JobOp, Reply, TaskOp, TodoStatus};
+use super::{Action, Glob, Grep, JobOp, Read, Reply, TaskOp, TodoStatus};
 
 /// Longest title, in characters.
 const LONGEST: usize = 100;
@@ -19,17 +19,18 @@ impl Action {
             }
             Self::Job { op: JobOp::Output, id, .. } => format!("Looked at job {id}"),
             Self::Job { op: JobOp::Stop, id, .. } => format!("Stopped job {id}"),
-            Self::Read { path, .. } => format!("Read {path}"),
+            Self::Read(Read { path, .. }) => format!("Read {path}"),
             Self::Write { path, .. } => format!("Wrote {path}"),
             Self::Rewrite { path, .. } | Self::Edit { path, .. } | Self::Insert { path, .. } => {
                 format!("Edited {path}")
             }
             Self::Undo { path } => format!("Took back the last change of {path}"),
             Self::Patch { .. } => "Applied a patch".to_owned(),
-            Self::Glob { pattern, .. } => format!("Looked for files {pattern}"),
-            Self::Grep { pattern, .. } => format!("Searched for {pattern}"),
+            Self::Glob(Glob { pattern, .. }) => format!("Looked for files {pattern}"),
+            Self::Grep(Grep { pattern, .. }) => format!("Searched for {pattern}"),
             Self::List { path, .. } => format!("Listed {path}"),
-            Self::Todo { items } => {
+            Self::Todo { items: None } => "Looked at the tasks".to_owned(),
+            Self::Todo { items: Some(items) } => {
                 let done = items.iter().filter(|item| item.status == TodoStatus::Completed).count();
                 format!("Tasks {done}/{}", items.len())
             }

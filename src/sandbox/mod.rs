@@ -111,6 +111,15 @@ pub enum Io {
     Captured,
     /// The caller's own descriptors, for `tack sandbox run`.
     Inherited,
+    /// Three pipes, which [`Running::pipes`] hands out: for a program that is talked to.
+    Piped,
+}
+
+/// The ends of a program's pipes that are ours. Closing `stdin` is the program's end of input.
+pub struct Pipes {
+    pub stdin: tokio::process::ChildStdin,
+    pub stdout: tokio::process::ChildStdout,
+    pub stderr: tokio::process::ChildStderr,
 }
 
 /// A started command. Dropping it kills the whole process tree.
@@ -118,6 +127,8 @@ pub enum Io {
 pub trait Running: Send {
     /// Process id of the outermost process on this side.
     fn pid(&self) -> u32;
+    /// The pipes of a command started with [`Io::Piped`]; None at the second call, and otherwise.
+    fn pipes(&mut self) -> Option<Pipes>;
     /// Reads more of the captured output; 0 at its end. Cancel-safe.
     async fn read(&mut self, buf: &mut [u8]) -> std::io::Result<usize>;
     /// More output, or the exit of the command itself, whichever comes first. Once it has exited: its

@@ -23,7 +23,7 @@ use tokio::net::unix::pipe;
 use tokio::process::{Child, Command};
 use tokio::sync::{mpsc, oneshot};
 
-use super::{Cmd, Ended, Exit, Happened, Io, Running, census};
+use super::{Cmd, Ended, Exit, Happened, Io, Pipes, Running, census};
 
 /// How long to go on killing what keeps forking before the tree is given up.
 const KILL_LIMIT: Duration = Duration::from_secs(2);
@@ -78,6 +78,10 @@ impl Tree {
             Io::Captured => Some(capture(&mut command)?),
             Io::Inherited => {
                 command.stdin(Stdio::inherit()).stdout(Stdio::inherit()).stderr(Stdio::inherit());
+                None
+            }
+            Io::Piped => {
+                command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
                 None
             }
         };
@@ -141,6 +145,11 @@ impl Scent {
 impl Running for Tree {
     fn pid(&self) -> u32 {
         self.pid.cast_unsigned()
+    }
+
+    fn pipes(&mut self) -> Option<Pipes> {
+        let child = &mut self.child;
+        Some(Pipes { stdin: child.stdin.take()?, stdout: child.stdout.take()?, stderr: child.stderr.take()? })
     }
 
     async fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {

@@ -117,35 +117,25 @@ impl Toolbox {
                 let ask = jobs::Ask { op: *op, id, wait: *wait, input: input.as_deref() };
                 self.jobs.act(&ask, cx).await
             }
-            Action::Read { path, line: _, count: _, image: true } => read::image(self, cx, path).await,
-            Action::Read { path, line, count, image: false } => {
-                read::run(self, cx, path, read::window(*line, *count)).await
-            }
-            Action::Write { path, text, mode: WriteMode::Create } => {
-                write::run(self, cx, path, (text, WriteMode::Create))
+            Action::Read(ask) if ask.image => read::image(self, cx, &ask.path).await,
+            Action::Read(ask) => read::run(self, cx, ask).await,
+            Action::Write { path, text, mode: mode @ (WriteMode::Create | WriteMode::Append) } => {
+                write::run(self, cx, path, (text, *mode))
             }
             Action::Rewrite { path, text } | Action::Write { path, text, mode: WriteMode::Replace } => {
                 rewrite::run(self, cx, path, text)
             }
-            Action::Edit { path, edits } => edit::run(self, cx, path, edits),
+            Action::Edit { path, edits, first } => {
+                let among = if *first { edit::Among::First } else { edit::Among::One };
+                edit::run(self, cx, path, (edits, among))
+            }
             Action::Insert { path, line, text } => insert::run(self, cx, path, (*line, text)),
             Action::Undo { path } => undo::run(self, cx, path),
             Action::Patch { text, cwd } => patch::run(self, cx, (text, cwd.as_deref())),
-            Action::Glob { pattern, path, limit } => {
-                walk::glob(cx, walk::Ask { pattern, path: path.as_deref(), limit: *limit }).await
-            }
-            Action::Grep { pattern, path, glob, limit, ignore_case } => {
-                let ask = grep::Ask {
-                    pattern,
-                    path: path.as_deref(),
-                    glob: glob.as_deref(),
-                    limit: *limit,
-                    ignore_case: *ignore_case,
-                };
-                grep::run(cx, ask).await
-            }
+            Action::Glob(ask) => walk::glob(cx, ask).await,
+            Action::Grep(ask) => grep::run(cx, ask).await,
             Action::List { path, ignore } => list::run(cx, path, ignore),
-            Action::Todo { items } => todo::run(self, items),
+            Action::Todo { items } => todo::run(self, items.as_deref()),
             Action::Tasks { op, id, text, status, more } => {
                 let given = todo::Given { text: text.as_deref(), status: *status, more };
                 todo::act(self, *op, id.as_deref(), given)
@@ -165,8 +155,7 @@ impl Toolbox {
             Action::Submit { text: _ } => submit::run(cx).await,
             Action::Unknown { name: _, why } => failed("unknown", why.clone()),
         };
-        if cx.guards.seen && matches!(action, Action::Shell { .. } | Action::Job { .. } | Action::Grep { .. })
-        {
+        if cx.guards.seen && matches!(action, Action::Shell { .. } | Action::Job { .. } | Action::Grep(_)) {
             lock(&self.printed).note(&outcome.text);
         }
         outcome.took = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);

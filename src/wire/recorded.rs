@@ -43,12 +43,15 @@ struct Called {
 }
 
 impl Recorded {
-    /// The recording for this harness, from its start.
-    pub fn new(harness: &str) -> Result<Self, Failure> {
-        let Some((_, text)) = RECORDINGS.iter().find(|(id, _)| *id == harness) else {
+    /// The recording for this harness, from its start; else for the nearest of those that it starts from,
+    /// which follow it in `chain`.
+    pub fn new<S: AsRef<str>>(chain: &[S]) -> Result<Self, Failure> {
+        let recorded = |id: &S| RECORDINGS.iter().find(|(known, _)| *known == id.as_ref());
+        let harness = chain.first().map(AsRef::as_ref).unwrap_or_default();
+        let Some((_, text)) = chain.iter().find_map(recorded) else {
             let ids: Vec<_> = harnesses().collect();
             return Err(Failure::Setup(format!(
-                "the demo has no recording for harness {harness}; there is one for {}",
+                "the demo has no recording for harness {harness}; there is one for {} and what extends them",
                 ids.join(" and ")
             )));
         };
@@ -100,9 +103,9 @@ mod tests {
     #[test]
     fn every_recording_can_be_read_and_is_not_empty() {
         for harness in harnesses() {
-            let recorded = Recorded::new(harness).unwrap();
+            let recorded = Recorded::new(&[harness]).unwrap();
             assert!(recorded.replies.len() > 3, "{harness}");
         }
-        assert!(Recorded::new("other").is_err());
+        assert!(Recorded::new(&["other"]).is_err());
     }
 }

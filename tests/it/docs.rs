@@ -319,9 +319,14 @@ fn every_harness_is_in_the_table_of_the_readme() {
 #[test]
 fn links_between_documents_lead_somewhere() {
     let link = Regex::new(r"\]\(([^)#:]+)(?:#[^)]*)?\)").unwrap();
-    for path in
-        ["README.md", "harnesses/README.md", "docs/local-models.md", "docs/config.md", "docs/sandbox.md"]
-    {
+    for path in [
+        "README.md",
+        "harnesses/README.md",
+        "docs/local-models.md",
+        "docs/config.md",
+        "docs/sandbox.md",
+        "docs/external-harness.md",
+    ] {
         let here = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
         for one in link.captures_iter(&text(path)) {
             assert!(here.parent().unwrap().join(&one[1]).exists(), "{path} links to {}", &one[1]);

@@ -5,10 +5,12 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tack::harness::{Blobs, Harness, Library, Submitted, Verdict, View, sample_model, sample_scene};
+use tack::harness::{
+    Blobs, Harness, Library, NoPrograms, Submitted, Verdict, View, sample_model, sample_scene,
+};
 use tack::model::{
-    Action, BlobId, Body, CallId, Image, Item, ItemId, JobOp, Model, Note, NoteKind, Origin, Outcome, Part,
-    Reply, Said, Scene, Stop, ToolCall, ToolResult, Usage, WireKind,
+    Action, BlobId, Body, CallId, Grep, Image, Item, ItemId, JobOp, Model, Note, NoteKind, Origin, Outcome,
+    Part, Read, Reply, Said, Scene, Stop, ToolCall, ToolResult, Usage, WireKind,
 };
 use tack::wire::prompt::{Message, Piece, Prompt, Role};
 
@@ -44,7 +46,8 @@ impl Session {
 
     pub fn view(&self) -> View<'_> {
         let (items, scene, model) = (&self.items, &self.scene, &self.model);
-        View { items, scene, model, wire: self.model.wire, blobs: &Pixel, drop_images: false }
+        let (blobs, programs) = (&Pixel, &NoPrograms);
+        View { items, scene, model, wire: self.model.wire, blobs, drop_images: false, programs }
     }
 
     fn push(&mut self, body: Body) {
@@ -315,21 +318,21 @@ pub fn outcome(action: &Action) -> Outcome {
             let files = json!([{"path": "src/greet.py", "kind": "update"}]);
             with("updated src/greet.py", json!({"files": files, "added": 1, "removed": 1}))
         }
-        Action::Read { path, image: true, .. } => {
+        Action::Read(Read { path, image: true, .. }) => {
             let image = Image { mime: "image/png".to_owned(), blob: BlobId("shot".to_owned()) };
             let data = json!({"path": path, "kind": "image"});
             Outcome { images: vec![image], ..with("shot.png is an image (image/png, 68 bytes)", data) }
         }
-        Action::Read { path, .. } => {
+        Action::Read(Read { path, .. }) => {
             let data = json!({"path": path, "from": 1, "to": 2, "total": 9, "more": true, "next": 3, "kind": "text"});
             with("def greet():\n    return 'hi'", data)
         }
-        Action::Edit { path, edits } => {
+        Action::Edit { path, edits, .. } => {
             let data =
                 json!({"path": path, "count": edits.len(), "from": 2, "snippet": "    return 'Good day'"});
             with("1 place was changed", data)
         }
-        Action::Grep { .. } => {
+        Action::Grep(Grep { .. }) => {
             let matches =
                 json!([{"path": "/home/me/project/src/greet.py", "line": 2, "text": "    return 'hi'"}]);
             with(

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use tack::model::{Action, BlobId, Edit, Keep, Limits, Outcome};
+use tack::model::{Action, BlobId, Edit, Keep, Limits, Outcome, Read};
 use tack::sandbox::{Caps, GitAccess, Mode, Net, Plain, Policy, Sandbox};
 use tack::tools::{KeepBlob, ToolCx, Toolbox};
 use tokio_util::sync::CancellationToken;
@@ -166,11 +166,15 @@ pub fn shell(command: &str) -> Action {
 }
 
 pub fn read(path: &str) -> Action {
-    Action::Read { path: path.into(), line: None, count: None, image: false }
+    Action::Read(Read { path: path.into(), ..Read::default() })
 }
 
 pub fn edit(path: &str, old: &str, new: &str) -> Action {
-    Action::Edit { path: path.into(), edits: vec![Edit { old: old.into(), new: new.into(), all: false }] }
+    Action::Edit {
+        path: path.into(),
+        edits: vec![Edit { old: old.into(), new: new.into(), all: false }],
+        first: false,
+    }
 }
 
 pub fn write(path: &str, text: &str) -> Action {

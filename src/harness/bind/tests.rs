@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::harness::testing::{loaded, model};
-use crate::model::{Class, Edit, JobOp, TodoItem, TodoStatus, WriteMode};
+use crate::model::{Class, Edit, JobOp, Read, TodoItem, TodoStatus, WriteMode};
 
 fn action(value: Value) -> Action {
     serde_json::from_value(value).unwrap()
@@ -219,8 +219,9 @@ fn an_action_can_be_said_on_another_surface() {
             .iter()
             .map(|(o, n, all)| Edit { old: (*o).to_owned(), new: (*n).to_owned(), all: *all })
             .collect(),
+        first: false,
     };
-    let read = |line, count| Action::Read { path: "a".to_owned(), line, count, image: false };
+    let read = |line, count| Action::Read(Read { path: "a".to_owned(), line, count, ..Read::default() });
     let table = [
         (shell("ls"), "qwen-code", Some(json!(["run_shell_command", {"command": "ls"}]))),
         (shell("ls"), "mini-swe-agent", Some(json!(["bash", {"command": "ls"}]))),
@@ -234,7 +235,7 @@ fn an_action_can_be_said_on_another_surface() {
                 about: None,
             },
             "minimal",
-            Some(json!(["bash", {"command": "x", "timeout": 1.5}])),
+            Some(json!(["bash", {"command": "x", "timeout": 2}])),
         ),
         (
             Action::Shell {
@@ -322,12 +323,12 @@ fn an_action_can_be_said_on_another_surface() {
         (Action::Job { op: JobOp::Output, id: "j".to_owned(), wait: None, input: None }, "qwen-code", None),
         (
             Action::Todo {
-                items: vec![TodoItem {
+                items: Some(vec![TodoItem {
                     id: None,
                     text: "t".to_owned(),
                     status: TodoStatus::Completed,
                     ..TodoItem::default()
-                }],
+                }]),
             },
             "qwen-code",
             Some(json!(["todo_write", {"todos": [{"content": "t", "status": "completed", "id": "1"}]}])),
@@ -337,12 +338,12 @@ fn an_action_can_be_said_on_another_surface() {
         // Only an image is looked at there.
         (read(None, None), "native", None),
         (
-            Action::Read { path: "a".to_owned(), line: None, count: None, image: true },
+            Action::Read(Read { path: "a".to_owned(), image: true, ..Read::default() }),
             "native",
             Some(json!(["view_image", {"path": "a"}])),
         ),
         (
-            Action::Read { path: "a".to_owned(), line: None, count: None, image: true },
+            Action::Read(Read { path: "a".to_owned(), image: true, ..Read::default() }),
             "pi",
             Some(json!(["read", {"path": "a"}])),
         ),
@@ -379,9 +380,9 @@ proptest::proptest! {
     ) {
         let action = match which {
             0 => Action::Shell { command: text, timeout: None, background: false, yield_after: None, cwd: None, about: None },
-            1 => Action::Read { path, line, count: line.and(count), image: false },
+            1 => Action::Read(Read { path, line, count: line.and(count), ..Read::default() }),
             2 => Action::Write { path, text, mode: WriteMode::Create },
-            3 => Action::Edit { path, edits: vec![Edit { old: text.clone(), new: text, all: false }] },
+            3 => Action::Edit { path, edits: vec![Edit { old: text.clone(), new: text, all: false }], first: false },
             _ => Action::Insert { path, line: 3, text },
         };
         let loaded = loaded(harness);

@@ -56,7 +56,7 @@ pub(super) fn interpret(kit: &Kit, reply: &mut Reply, view: &View<'_>) -> anyhow
 }
 
 /// Work is not handed in by a reply that has yet to see what its other calls come to.
-fn heed_company(kit: &Kit, name: &str, action: &mut Action, seen: bool) {
+pub(in crate::harness) fn heed_company(kit: &Kit, name: &str, action: &mut Action, seen: bool) {
     if !seen && matches!(action, Action::Submit { .. }) {
         let why = kit.common("not_alone", &kit.bare_values().with("name", name));
         *action = Action::Unknown { name: name.to_owned(), why };
@@ -100,7 +100,7 @@ fn not_executed(kit: &Kit, name: &str) -> Action {
 }
 
 /// A reply that is to be corrected has no calls: every call needs an answer, and none will run.
-fn tell_as_text(reply: &mut Reply) {
+pub(in crate::harness) fn tell_as_text(reply: &mut Reply) {
     for part in &mut reply.parts {
         if let Part::Call(call) = part {
             *part = Part::Text { text: format!("\n{} {}", call.name, call.args) };

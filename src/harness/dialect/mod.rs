@@ -13,6 +13,7 @@ pub(crate) mod words;
 
 use crate::model::{Action, Body, CallId, ItemId, NoteKind, Part, Reply, Stop, ToolCall};
 
+pub(super) use calls::{heed_company, tell_as_text};
 pub use loose::form;
 
 use super::bind;
@@ -25,7 +26,7 @@ use super::{Verdict, View};
 /// Fills in the actions of a reply's calls, or finds the calls.
 pub(super) fn interpret(kit: &Kit, reply: &mut Reply, view: &View<'_>) -> anyhow::Result<Verdict> {
     match kit.manifest.dialect.kind {
-        DialectKind::Calls => calls::interpret(kit, reply, view),
+        DialectKind::Calls | DialectKind::External => calls::interpret(kit, reply, view),
         DialectKind::Fenced => fenced::interpret(kit, reply, view),
         DialectKind::Json => json::interpret(kit, reply, view),
     }

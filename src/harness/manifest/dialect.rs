@@ -6,6 +6,12 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields, default)]
 pub struct Dialect {
     pub kind: DialectKind,
+    /// External: the program and its arguments, run in the harness's folder.
+    pub command: Vec<String>,
+    /// External: the program reaches the network.
+    pub network: bool,
+    /// External: seconds that an answer may take; 0: as many as are allowed.
+    pub limit: u64,
     /// Calls: how the model learns of the tools.
     pub offer: Offer,
     /// Fenced: the language words whose blocks are commands.
@@ -36,6 +42,9 @@ pub enum DialectKind {
     Calls,
     /// One code block in the text.
     Fenced,
+    /// A program is asked first, and what it leaves is done as the manifest below it says: merging
+    /// keeps the kind of that one.
+    External,
     /// One JSON object in the text, with all calls of the reply.
     Json,
 }

@@ -14,8 +14,8 @@ pub use answer::{Compact, Errors, KeepWord, Kept, Output, Show, Strategy};
 pub use care::{Again, Check, Context, Edit, Read, Stream};
 pub use dialect::{Dialect, DialectKind, Offer, Salvage, Which};
 pub use request::{
-    Absent, Beside, Messages, More, NoteRole, Notes, Often, Opening, Reminder, Request, Spot, System,
-    Thinking, Trim, User, When, Wire,
+    Absent, BadCall, Beside, Messages, More, NoteRole, Notes, Often, Opening, Reminder, Request, Spot,
+    System, Thinking, Trim, User, When, Wire,
 };
 pub use turn::{BadCalls, Early, Empty, Ends, Forget, Need, Repeats, Submit, Timeouts, Turn, Vain, named};
 

@@ -14,8 +14,8 @@ use serde_json::{Map, Value, json};
 
 use crate::harness::bind::{self, mend};
 use crate::harness::dialect::{fenced, file, json as object, text_of};
-use crate::harness::kit::Kit;
-use crate::harness::manifest::{Absent, DialectKind, Offer, Trim};
+use crate::harness::kit::{Kit, bad_call_name};
+use crate::harness::manifest::{Absent, BadCall, DialectKind, Offer, Trim};
 use crate::harness::{Saying, View};
 use crate::model::{Action, CallId, Part, Reply, State, Stop, ToolCall, ToolResult, WireKind, WriteMode};
 use crate::wire::prompt::{Piece, Role};
@@ -73,7 +73,9 @@ impl<'a> Replay<'a> {
         }
         let words = if same || pairs.is_empty() { Words::AsWritten } else { Words::Other };
         match (self.said(same, &pairs), kind) {
-            (Some(said), DialectKind::Calls) => self.as_calls(thread, reply, (words, said)),
+            (Some(said), DialectKind::Calls | DialectKind::External) => {
+                self.as_calls(thread, reply, (words, said))
+            }
             (Some(said), DialectKind::Fenced) => self.as_blocks(thread, reply, &said),
             (Some(said), DialectKind::Json) => self.as_object(thread, reply, (&said, &pairs)),
             (None, _) => self.told(thread, reply, &pairs),
@@ -84,7 +86,7 @@ impl<'a> Replay<'a> {
     fn said<'p>(&self, same: bool, pairs: &[Pair<'p>]) -> Option<Vec<Said<'p>>> {
         let one = |&(call, result): &Pair<'p>| {
             let (name, args) = if same {
-                (call.name.clone(), sendable(&call.args))
+                self.as_made(call)
             } else {
                 let same = bind::unbind(self.kit, &call.action);
                 let (name, args) = same.or_else(|| bind::unbind(self.kit, &whole(&call.action, result)?))?;
@@ -94,6 +96,28 @@ impl<'a> Replay<'a> {
             Some(Said { call, name, args, text, result })
         };
         pairs.iter().map(one).collect()
+    }
+
+    /// Name and arguments of a call of this surface, also one that could not be understood.
+    fn as_made(&self, call: &ToolCall) -> (String, String) {
+        let own = || (call.name.clone(), sendable(&call.args));
+        let Action::Unknown { why, .. } = &call.action else { return own() };
+        let messages = &self.kit.manifest.messages;
+        let (key, bad) = if bind::resolve(self.kit, &call.name).is_none() {
+            ("unknown_tool", &messages.unknown_tool)
+        } else if mend::object(&call.args).is_err() {
+            ("bad_args", &messages.bad_args)
+        } else {
+            return own();
+        };
+        let Some(BadCall { name, .. }) = bad else { return own() };
+        let values =
+            self.kit.bare_values().with("name", &call.name).with("args", &call.args).with("why", why);
+        let args = self.kit.render(&bad_call_name(key), &values).unwrap_or_default();
+        match serde_json::from_str::<Map<String, Value>>(&args) {
+            Ok(args) => (name.clone().unwrap_or_else(|| call.name.clone()), Value::Object(args).to_string()),
+            Err(_) => own(),
+        }
     }
 
     /// The call as this surface writes it in a text, where it does.
@@ -282,7 +306,12 @@ impl<'a> Replay<'a> {
                 pieces.push(Piece::Thinking { text, field, seal: seal.clone() });
             }
         }
-        if pieces.is_empty() && calls > 0 && self.seen_thinking && thinking.absent == Absent::Empty {
+        let stands_for_none = match thinking.absent {
+            Absent::Omit => false,
+            Absent::Empty => calls > 0,
+            Absent::Every => true,
+        };
+        if pieces.is_empty() && self.seen_thinking && stands_for_none {
             pieces.push(Piece::Thinking { text: String::new(), field: named, seal: None });
         }
         self.seen_thinking |= !pieces.is_empty();

@@ -19,7 +19,7 @@ use tokio::task::JoinHandle;
 use super::guard::Guard;
 use super::order::{Order, VERB, Word};
 use crate::sandbox::process::{Session, Start, Tree, pipe_pair};
-use crate::sandbox::{Cmd, Ended, Exit, Happened, Running, SandboxError};
+use crate::sandbox::{Cmd, Ended, Exit, Happened, Pipes, Running, SandboxError};
 
 /// Setup takes milliseconds; a machine that needs longer than this is stuck.
 const SETUP_LIMIT: Duration = Duration::from_secs(20);
@@ -138,6 +138,10 @@ impl Held {
 impl Running for Held {
     fn pid(&self) -> u32 {
         self.tree.pid()
+    }
+
+    fn pipes(&mut self) -> Option<Pipes> {
+        self.tree.pipes()
     }
 
     async fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
