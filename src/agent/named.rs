@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::Agent;
 use crate::harness::{Saying, named};
-use crate::model::{Action, Body, CallId, Keep, Limits, NoteKind, Outcome, State, ToolCall};
+use crate::model::{Action, Body, CallId, Keep, Limits, NoteKind, Outcome, Read, State, ToolCall};
 use crate::tools::ToolCx;
 
 /// Files shown for one prompt.
@@ -44,7 +44,7 @@ impl Agent {
 
 /// A call that no model made.
 fn reading(path: &str, most: u64) -> ToolCall {
-    let action = Action::Read { path: path.to_owned(), line: None, count: Some(most), image: false };
+    let action = Action::Read(Read { path: path.to_owned(), count: Some(most), ..Read::default() });
     let args = json!({ "path": path }).to_string();
     let id = CallId(String::new());
     ToolCall { id, given: None, name: "read".to_owned(), args, action, span: None, recovered: false }

@@ -25,12 +25,14 @@ impl Reads {
     pub(super) fn note(&mut self, action: &Action, outcome: &Outcome, cwd: &Path) {
         match action {
             Action::Unknown { .. } => {}
-            Action::Read { path, .. } => self.read([path.clone()]),
-            Action::Glob { .. }
-            | Action::Grep { .. }
+            Action::Read(read) => self.read([read.path.clone()]),
+            Action::Glob(_)
+            | Action::Grep(_)
             | Action::Find { .. }
             | Action::List { .. }
-            | Action::Fetch { .. } => self.read([]),
+            | Action::Fetch { .. } => {
+                self.read([]);
+            }
             // Neither reading nor acting.
             Action::Tasks { .. } | Action::Tools { .. } => {}
             Action::Shell { command, .. } if harmless(command) => {
@@ -80,10 +82,10 @@ impl Reads {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::WriteMode;
+    use crate::model::{Read, WriteMode};
 
     fn read(path: &str) -> Action {
-        Action::Read { path: path.into(), line: None, count: None, image: false }
+        Action::Read(Read { path: path.into(), ..Read::default() })
     }
 
     fn shell(command: &str) -> Action {
@@ -92,6 +94,7 @@ mod tests {
             timeout: None,
             background: false,
             yield_after: None,
+            within: Default::default(),
             cwd: None,
             about: None,
         }

@@ -6,7 +6,7 @@ use super::calls::Missed;
 use super::check::Room;
 use super::{Agent, End, Event, Schema, Why};
 use crate::harness::{Saying, Verdict, asks_for_change};
-use crate::model::{Body, Mark, Note, NoteKind, Reply, Said, Stop};
+use crate::model::{Body, Mark, Note, NoteKind, Reply, Said, Stop, ToolResult};
 
 /// Steps before the end at which the model is told.
 const LAST_STEPS: u32 = 3;
@@ -40,6 +40,7 @@ impl Agent {
         self.reads = super::Reads::default();
         self.let_grow = false;
         self.out.send(Event::TurnStarted).await;
+        self.look_at_harness().await;
         self.show_named(&said.text).await;
         self.push(Body::User(said)).await;
         self.begin_form(schema).await;
@@ -189,7 +190,12 @@ impl Agent {
     /// The id, as the server knows it, of the call that started a job.
     fn call_of_job(&self, job: &str) -> &str {
         let started = self.items.iter().rev().find_map(|item| match &item.body {
-            Body::Result(result) if result.outcome.data["job"] == job => Some(&result.call),
+            // Only a start tells the folder.
+            Body::Result(ToolResult { call, outcome, .. })
+                if outcome.data["job"] == job && outcome.data["cwd"].is_string() =>
+            {
+                Some(call)
+            }
             _ => None,
         });
         let Some(started) = started else { return "" };

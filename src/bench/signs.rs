@@ -76,9 +76,9 @@ impl<'a> Found<'a> {
         match &call.action {
             Action::Unknown { .. } => return,
             Action::Submit { .. } | Action::Todo { .. } | Action::Tasks { .. } | Action::Tools { .. } => {}
-            Action::Read { .. }
-            | Action::Glob { .. }
-            | Action::Grep { .. }
+            Action::Read(_)
+            | Action::Glob(_)
+            | Action::Grep(_)
             | Action::Find { .. }
             | Action::List { .. }
             | Action::Fetch { .. } => {
@@ -176,11 +176,11 @@ mod tests {
     }
 
     fn edit() -> Action {
-        Action::Edit { path: "a".into(), edits: Vec::new() }
+        Action::Edit { path: "a".into(), edits: Vec::new(), first: false }
     }
 
     fn read() -> Action {
-        Action::Read { path: "a".into(), line: None, count: None, image: false }
+        Action::Read(crate::model::Read::default())
     }
 
     fn failed(data: Value) -> Outcome {

@@ -90,13 +90,13 @@ impl Story {
             Action::Undo { .. } => self.removed |= outcome.data["removed"] == true,
             Action::Submit { .. }
             | Action::Job { .. }
-            | Action::Read { .. }
+            | Action::Read(_)
             | Action::Write { .. }
             | Action::Rewrite { .. }
             | Action::Edit { .. }
             | Action::Insert { .. }
-            | Action::Glob { .. }
-            | Action::Grep { .. }
+            | Action::Glob(_)
+            | Action::Grep(_)
             | Action::Find { .. }
             | Action::List { .. }
             | Action::Notebook { .. }

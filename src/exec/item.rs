@@ -48,7 +48,7 @@ fn intended(action: &Action, makes_file: bool, cwd: &Path) -> Option<Value> {
     let one = |path: &str, kind| json!([{ "path": full(cwd, path), "kind": kind }]);
     match action {
         Action::Write { path, mode: WriteMode::Create, .. } => Some(one(path, "add")),
-        Action::Write { path, mode: WriteMode::Replace, .. } => Some(one(path, kind)),
+        Action::Write { path, mode: WriteMode::Replace | WriteMode::Append, .. } => Some(one(path, kind)),
         Action::Rewrite { path, .. }
         | Action::Edit { path, .. }
         | Action::Insert { path, .. }
@@ -67,9 +67,9 @@ fn intended(action: &Action, makes_file: bool, cwd: &Path) -> Option<Value> {
         }
         Action::Shell { .. }
         | Action::Job { .. }
-        | Action::Read { .. }
-        | Action::Glob { .. }
-        | Action::Grep { .. }
+        | Action::Read(_)
+        | Action::Glob(_)
+        | Action::Grep(_)
         | Action::Find { .. }
         | Action::List { .. }
         | Action::Todo { .. }

@@ -20,6 +20,8 @@ pub struct Param {
     pub unit: Unit,
     #[serde(rename = "enum")]
     pub choices: Vec<String>,
+    /// What a word of the surface is called in the action, where that differs.
+    pub means: Ordered<String>,
     /// Taken when the parameter is absent; not told to the model. In the action's unit.
     pub default: Option<Value>,
     /// The default that the model is told. It holds too, unless `default` says otherwise.
@@ -214,6 +216,12 @@ pub enum Unit {
     /// `[first, last]`, -1 for the end; fills `line` and `count`.
     #[serde(rename = "range")]
     Range,
+    /// A line from 1 up; from -1 down it is counted from the end and fills `last`.
+    #[serde(rename = "line")]
+    Line,
+    /// As many lines `before` as `after`, where these are not given themselves.
+    #[serde(rename = "around")]
+    Around,
     /// A number that the action has as text.
     #[serde(rename = "text")]
     Text,
@@ -238,6 +246,28 @@ pub(super) fn object_schema(params: &Ordered<Param>, extra: Option<&Extra>) -> V
 }
 
 impl Param {
+    /// The action's word for one of the surface.
+    pub fn meant(&self, said: Value) -> Value {
+        match said.as_str().and_then(|word| self.means.find(word)) {
+            Some(meant) => json!(meant),
+            None => said,
+        }
+    }
+
+    /// The surface's word for one of the action.
+    pub fn said(&self, meant: Value) -> Value {
+        match self.means.iter().find(|(_, word)| meant == **word) {
+            Some((said, _)) => json!(said),
+            None => meant,
+        }
+    }
+
+    /// The words that are taken; none: any.
+    pub fn words(&self) -> Vec<&str> {
+        let listed = self.choices.iter().map(String::as_str);
+        if self.choices.is_empty() { self.means.names().collect() } else { listed.collect() }
+    }
+
     /// The types that are read, the likeliest first; never empty.
     pub fn types(&self) -> Vec<Type> {
         match &self.kind {
@@ -320,4 +350,17 @@ impl Param {
         }
         schema
     }
+}
+
+/// The schema without its texts.
+pub(super) fn bare_schema(mut schema: Value) -> Value {
+    if let Some(fields) = schema.as_object_mut() {
+        if fields.get("description").is_some_and(Value::is_string) {
+            fields.shift_remove("description");
+        }
+        for value in fields.values_mut() {
+            *value = bare_schema(value.take());
+        }
+    }
+    schema
 }

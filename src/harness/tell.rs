@@ -8,7 +8,7 @@ use crate::model::{
 
 use super::bind;
 use super::dialect::text_of;
-use super::kit::{Kit, result_name};
+use super::kit::{Kit, result_name, status_name};
 use super::manifest::{Early, KeepWord, Output};
 use super::template::Values;
 use super::tool::{Needs, Tool};
@@ -20,7 +20,7 @@ pub(super) fn limits(kit: &Kit, call: &ToolCall) -> Limits {
     let none = Output::default();
     let own = tool_of(kit, call).map_or(&none, |(_, tool)| &tool.output);
     let all = &kit.manifest.output;
-    let runs = matches!(call.action, Action::Shell { .. } | Action::Job { .. });
+    let runs = matches!(call.action, Action::Shell { .. } | Action::Job { .. } | Action::Keys { .. });
     // What a command prints matters at both ends; a file is read from its start.
     let usual = if runs { KeepWord::Both } else { KeepWord::Head };
     let preview = own.preview.or(all.preview.filter(|_| runs)).filter(|bytes| *bytes > 0);
@@ -59,13 +59,33 @@ fn tool_of<'a>(kit: &'a Kit, call: &ToolCall) -> Option<(&'a str, &'a Tool)> {
 pub(super) fn tell(kit: &Kit, call: &ToolCall, outcome: &Outcome, view: &View<'_>) -> Vec<Part> {
     let text = match (&call.action, outcome.state) {
         (Action::Unknown { why, .. }, _) => why.clone(),
+        (_, State::Refused) if outcome.data["error"] == "blocked" => {
+            kit.common("blocked", &values(kit, call, outcome, view))
+        }
         (_, State::Refused) => kit.common("refused", &values(kit, call, outcome, view)),
         (_, State::Interrupted) => kit.common("interrupted", &values(kit, call, outcome, view)),
         (_, State::Ok | State::Failed | State::TimedOut) => result(kit, call, outcome, view),
     };
-    let mut parts = vec![Part::Text { text }];
+    let mut parts: Vec<Part> = status(kit, call, outcome, view).into_iter().collect();
+    if parts.is_empty() || !text.trim().is_empty() {
+        parts.push(Part::Text { text });
+    }
     parts.extend(outcome.images.iter().cloned().map(Part::Image));
     parts
+}
+
+/// What the tool's answer begins with, as a text of its own.
+fn status(kit: &Kit, call: &ToolCall, outcome: &Outcome, view: &View<'_>) -> Option<Part> {
+    let ran = matches!(outcome.state, State::Ok | State::Failed | State::TimedOut);
+    let unknown = matches!(call.action, Action::Unknown { .. });
+    let (name, _) = tool_of(kit, call).filter(|(_, tool)| tool.status.is_some() && ran && !unknown)?;
+    match kit.render(&status_name(name), &values(kit, call, outcome, view)) {
+        Ok(text) => Some(Part::Text { text }),
+        Err(e) => {
+            tracing::warn!("{}: {e:#}", kit.id);
+            None
+        }
+    }
 }
 
 /// The tool's template; when it has none or the template fails on this result, the common one.
@@ -91,7 +111,7 @@ fn found(kit: &Kit, action: &Action) -> Option<Value> {
     Some(found.iter().filter_map(|name| kit.tool(name)).map(row).collect())
 }
 
-fn values(kit: &Kit, call: &ToolCall, outcome: &Outcome, view: &View<'_>) -> Values {
+pub(super) fn values(kit: &Kit, call: &ToolCall, outcome: &Outcome, view: &View<'_>) -> Values {
     let mut out = serde_json::to_value(outcome).unwrap_or_default();
     if let Value::Object(out) = &mut out {
         for key in ["exit", "cut", "data"] {
@@ -99,6 +119,10 @@ fn values(kit: &Kit, call: &ToolCall, outcome: &Outcome, view: &View<'_>) -> Val
         }
         if out["data"].is_null() {
             out.insert("data".to_owned(), json!({}));
+        }
+        // So that a template may ask which error it is of what is none.
+        if let Some(Value::Object(data)) = out.get_mut("data") {
+            data.entry("error").or_insert(Value::Null);
         }
         out.insert("timed_out".to_owned(), json!(outcome.state == State::TimedOut));
         out.insert("failed".to_owned(), json!(outcome.state != State::Ok));

@@ -51,6 +51,8 @@ pub struct Tool {
     pub needs: Option<Needs>,
     /// Template of the answer.
     pub result: Option<String>,
+    /// Template of a text of its own ahead of the answer; an answer that is empty is left out then.
+    pub status: Option<String>,
     pub output: Output,
     pub strict: Option<bool>,
     /// What the schema says of parameters it does not name; left out when absent.

@@ -5,6 +5,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::{Glob, Grep, Read};
+
 /// Paths are as the model wrote them; `tools` resolves them against the working folder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
@@ -25,30 +27,27 @@ pub enum Action {
         /// The model's own one-line explanation.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         about: Option<String>,
+        #[serde(flatten)]
+        within: Within,
     },
-    /// A background job that `Shell` started.
+    /// Background jobs that `Shell` started.
     Job {
         op: JobOp,
+        /// Not of `list`; empty for `wait`: whichever ends first.
+        #[serde(default)]
         id: String,
         /// Milliseconds to wait for its end before its output is taken.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         wait: Option<u64>,
-        /// Keys typed into it. Jobs have no terminal and an empty stdin, so Ctrl-C is all that works.
+        /// Typed into it. A job without a terminal or a pipe has an empty stdin, and Ctrl-C is all that
+        /// works.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         input: Option<String>,
-    },
-    Read {
-        path: String,
-        /// First line, from 1.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        line: Option<u64>,
-        /// How many lines.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        count: Option<u64>,
-        /// Only an image will do.
+        /// Nothing more will be typed.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        image: bool,
+        close_stdin: bool,
     },
+    Read(Read),
     Write {
         path: String,
         text: String,
@@ -63,6 +62,9 @@ pub enum Action {
     Edit {
         path: String,
         edits: Vec<Edit>,
+        /// Of several places that an old text fits, the first is meant; otherwise that is a failure.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        first: bool,
     },
     /// Puts `text` after line `line` (0: at the top).
     Insert {
@@ -97,25 +99,8 @@ pub enum Action {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         create: bool,
     },
-    Glob {
-        pattern: String,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        path: Option<String>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        limit: Option<u64>,
-    },
-    Grep {
-        pattern: String,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        path: Option<String>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        glob: Option<String>,
-        /// At most this many matching lines.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        limit: Option<u64>,
-        #[serde(default)]
-        ignore_case: bool,
-    },
+    Glob(Glob),
+    Grep(Grep),
     /// Files whose names are like `query`, the likest first.
     Find {
         query: String,
@@ -138,9 +123,11 @@ pub enum Action {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         depth: Option<u64>,
     },
-    /// Replaces the task list.
+    /// Replaces the task list, or only shows it.
     Todo {
-        items: Vec<TodoItem>,
+        /// None: it stays as it is.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        items: Option<Vec<TodoItem>>,
     },
     /// One step on the task list.
     Tasks {
@@ -154,7 +141,7 @@ pub enum Action {
         status: Option<TaskStatus>,
         /// What is given of these is laid over what the step has; ids are added.
         #[serde(flatten)]
-        more: TaskMore,
+        more: Box<TaskMore>,
     },
     /// Changes one cell of a Jupyter notebook.
     Notebook {
@@ -172,7 +159,7 @@ pub enum Action {
     /// Types into the session's terminal and shows what is on it then.
     Keys {
         text: String,
-        /// Milliseconds to wait before looking.
+        /// Milliseconds to wait before looking: 1,000 when absent, 60,000 at most.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         wait: Option<u64>,
     },
@@ -195,7 +182,8 @@ pub enum Action {
         run: Vec<String>,
         /// Folder of the harness; words of `run` that name files in it mean those.
         dir: String,
-        input: Map<String, Value>,
+        /// Boxed, as it would make every action large.
+        input: Box<Map<String, Value>>,
         /// Milliseconds; that of commands when absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         timeout: Option<u64>,
@@ -227,12 +215,49 @@ pub enum Action {
     },
 }
 
+/// What a command is connected to, and what it finds of the commands before it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Within {
+    /// It runs on a terminal of its own.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub tty: bool,
+    /// Of a command without a terminal.
+    #[serde(skip_serializing_if = "Stdin::is_empty")]
+    pub stdin: Stdin,
+    /// A shell whose folder and exported variables last from one command to the next.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// That shell starts anew.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub fresh: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stdin {
+    #[default]
+    Empty,
+    /// A job's: `Job` writes to it.
+    Pipe,
+}
+
+impl Stdin {
+    fn is_empty(&self) -> bool {
+        *self == Self::Empty
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JobOp {
     /// What it printed since it was last asked.
     Output,
     Stop,
+    /// What runs, and what has run.
+    List,
+    /// As `Output`, once it has ended or the time is up.
+    Wait,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -282,6 +307,8 @@ pub enum WriteMode {
     Replace,
     /// Refused when the file exists.
     Create,
+    /// Adds to the end of what was there, or makes the file.
+    Append,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -360,7 +387,7 @@ impl Action {
         match self {
             Self::Shell { .. } => "shell",
             Self::Job { .. } => "job",
-            Self::Read { .. } => "read",
+            Self::Read(_) => "read",
             Self::Write { .. } => "write",
             Self::Rewrite { .. } => "rewrite",
             Self::Edit { .. } => "edit",
@@ -368,8 +395,8 @@ impl Action {
             Self::Undo { .. } => "undo",
             Self::Patch { .. } => "patch",
             Self::Diff { .. } => "diff",
-            Self::Glob { .. } => "glob",
-            Self::Grep { .. } => "grep",
+            Self::Glob(_) => "glob",
+            Self::Grep(_) => "grep",
             Self::Find { .. } => "find",
             Self::List { .. } => "list",
             Self::Todo { .. } => "todo",
@@ -397,9 +424,9 @@ impl Action {
             | Self::Patch { .. } => true,
             Self::Shell { .. }
             | Self::Job { .. }
-            | Self::Read { .. }
-            | Self::Glob { .. }
-            | Self::Grep { .. }
+            | Self::Read(_)
+            | Self::Glob(_)
+            | Self::Grep(_)
             | Self::Find { .. }
             | Self::List { .. }
             | Self::Todo { .. }
@@ -417,9 +444,9 @@ impl Action {
     /// rest one after another.
     pub fn only_reads(&self) -> bool {
         match self {
-            Self::Read { .. }
-            | Self::Glob { .. }
-            | Self::Grep { .. }
+            Self::Read(_)
+            | Self::Glob(_)
+            | Self::Grep(_)
             | Self::Find { .. }
             | Self::List { .. }
             | Self::Fetch { .. }

@@ -9,6 +9,7 @@ mod class;
 mod hash;
 mod ids;
 mod item;
+mod look;
 mod outcome;
 mod profile;
 mod scene;
@@ -17,10 +18,10 @@ mod title;
 mod usage;
 
 pub use action::{
-    Action, CellKind, CellOp, Edit, FetchForm, JobOp, NewText, TaskMore, TaskOp, TaskStatus, TodoItem,
-    TodoStatus, WriteMode,
+    Action, CellKind, CellOp, Edit, FetchForm, JobOp, NewText, Stdin, TaskMore, TaskOp, TaskStatus, TodoItem,
+    TodoStatus, Within, WriteMode,
 };
-pub use care::{Broken, Guards, Watch};
+pub use care::{Broken, Guards, ShellRules, Watch};
 pub use class::{Class, Clue, Clues, billions};
 pub use hash::{hash, hex, short_hash};
 pub use ids::{BlobId, CallId, ItemId, SessionId};
@@ -28,8 +29,10 @@ pub use item::{
     Body, Image, Item, Mark, Note, NoteKind, Origin, Part, Reply, Said, Stop, Summary, ToolCall, ToolResult,
     asked,
 };
+pub use look::{Glob, Grep, Read, Show};
 pub use outcome::{Cut, Keep, Limits, MOST_BYTES, MOST_LINES, Outcome, REPEAT, Seen, State};
 pub use profile::{Calls, Model, Prices, Probed, Thinking, WireKind};
 pub use scene::{Entry, Git, Instructions, Project, Scene};
 pub use shown::steers;
+pub(crate) use title::words;
 pub use usage::Usage;

@@ -1,7 +1,9 @@
 //! What a person would call an action, in one line.
 
+use serde_json::Value;
+
 use super::item::Part;
-use super::{Action, JobOp, Reply, TaskOp, TodoStatus};
+use super::{Action, Glob, Grep, JobOp, Read, Reply, TaskOp, TodoStatus};
 
 /// Longest title, in characters.
 const LONGEST: usize = 100;
@@ -16,19 +18,23 @@ impl Action {
                 format!("Typed into job {id}")
             }
             Self::Job { op: JobOp::Output, id, .. } => format!("Looked at job {id}"),
+            Self::Job { op: JobOp::List, .. } => "Listed the jobs".to_owned(),
+            Self::Job { op: JobOp::Wait, id, .. } if id.is_empty() => "Waited for a job".to_owned(),
+            Self::Job { op: JobOp::Wait, id, .. } => format!("Waited for job {id}"),
             Self::Job { op: JobOp::Stop, id, .. } => format!("Stopped job {id}"),
-            Self::Read { path, .. } => format!("Read {path}"),
+            Self::Read(Read { path, .. }) => format!("Read {path}"),
             Self::Write { path, .. } => format!("Wrote {path}"),
             Self::Rewrite { path, .. } | Self::Edit { path, .. } | Self::Insert { path, .. } => {
                 format!("Edited {path}")
             }
             Self::Undo { path } => format!("Took back the last change of {path}"),
             Self::Patch { .. } | Self::Diff { .. } => "Applied a patch".to_owned(),
-            Self::Glob { pattern, .. } => format!("Looked for files {pattern}"),
-            Self::Grep { pattern, .. } => format!("Searched for {pattern}"),
+            Self::Glob(Glob { pattern, .. }) => format!("Looked for files {pattern}"),
+            Self::Grep(Grep { pattern, .. }) => format!("Searched for {pattern}"),
             Self::Find { query, .. } => format!("Looked for files like {query}"),
             Self::List { path, .. } => format!("Listed {path}"),
-            Self::Todo { items } => {
+            Self::Todo { items: None } => "Looked at the tasks".to_owned(),
+            Self::Todo { items: Some(items) } => {
                 let done = items.iter().filter(|item| item.status == TodoStatus::Completed).count();
                 format!("Tasks {done}/{}", items.len())
             }
@@ -67,13 +73,29 @@ impl Reply {
             }
         }
         spans.sort_unstable_by(|a, b| b.cmp(a));
+        // Several calls may have one place in common.
+        spans.dedup();
         for (from, to) in spans {
-            if from <= to && text.is_char_boundary(from) && text.is_char_boundary(to) && to <= text.len() {
-                text.replace_range(from..to, "");
+            if let Some(call) = text.get(from..to) {
+                let words = words(call).unwrap_or_default();
+                text.replace_range(from..to, &words);
             }
         }
         text.trim().to_owned()
     }
+}
+
+/// The prose in a JSON object that is a whole reply: it has a list of calls, or says whether the work is
+/// done, beside it. Not that of one call.
+pub fn words(object: &str) -> Option<String> {
+    let fields: serde_json::Map<String, Value> = serde_json::from_str(object).ok()?;
+    let whole = fields.values().any(|value| value.is_array() || value.is_boolean());
+    // A flag may be a word.
+    let flag = |text: &&str| {
+        ["", "true", "false", "yes", "no", "1", "0"].iter().any(|word| word.eq_ignore_ascii_case(text))
+    };
+    let said = fields.values().filter_map(Value::as_str).map(str::trim).filter(|text| !flag(text));
+    whole.then(|| said.collect::<Vec<_>>().join("\n\n"))
 }
 
 fn one_line(text: &str) -> String {

@@ -13,8 +13,18 @@ use super::{ToolCx, Toolbox, failed, nearest, path, words};
 use crate::model::{Edit, Outcome};
 use crate::sandbox::files::FileError;
 
-pub(super) fn run(toolbox: &Toolbox, cx: &ToolCx<'_>, raw: &str, edits: &[Edit]) -> Outcome {
-    match try_run(toolbox, cx, raw, edits) {
+/// The edits, and which of several places an old text means.
+pub(super) type Ask<'a> = (&'a [Edit], Among);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Among {
+    /// None: it has to fit one place only.
+    One,
+    First,
+}
+
+pub(super) fn run(toolbox: &Toolbox, cx: &ToolCx<'_>, raw: &str, ask: Ask<'_>) -> Outcome {
+    match try_run(toolbox, cx, raw, ask) {
         Ok(outcome) => outcome,
         Err(mut refusal) => {
             if let Value::Object(data) = &mut refusal.data {
@@ -25,7 +35,8 @@ pub(super) fn run(toolbox: &Toolbox, cx: &ToolCx<'_>, raw: &str, edits: &[Edit])
     }
 }
 
-fn try_run(toolbox: &Toolbox, cx: &ToolCx<'_>, raw: &str, edits: &[Edit]) -> Result<Outcome, Outcome> {
+fn try_run(toolbox: &Toolbox, cx: &ToolCx<'_>, raw: &str, ask: Ask<'_>) -> Result<Outcome, Outcome> {
+    let edits = ask.0;
     let shown = path::show_str(raw);
     if edits.is_empty() {
         return Err(failed("no_edits", format!("{shown} was left as it is: no edit was given")));
@@ -43,7 +54,7 @@ fn try_run(toolbox: &Toolbox, cx: &ToolCx<'_>, raw: &str, edits: &[Edit]) -> Res
     };
     toolbox.allow(cx, &loaded, Intent::Change)?;
     let form = change::decode(raw, &loaded)?;
-    let (splices, basis) = plan(&shown, &form.bytes, edits)?;
+    let (splices, basis) = plan(&shown, &form.bytes, ask)?;
     let (after, span) = splice::apply(&form.bytes, &splices);
     let raw_after = change::encode(raw, &form, &after)?;
     let parsed = toolbox.clear(cx, &Plan { raw, old: Some(&loaded), after: &raw_after, basis })?;
@@ -96,7 +107,7 @@ fn fill(
 }
 
 /// The places, and what the edits go by: one that means every place goes by lines it does not name.
-fn plan(shown: &str, bytes: &[u8], edits: &[Edit]) -> Result<(Vec<Splice>, Basis), Outcome> {
+fn plan(shown: &str, bytes: &[u8], (edits, among): Ask<'_>) -> Result<(Vec<Splice>, Basis), Outcome> {
     let mut all: Vec<Splice> = Vec::new();
     let mut lines = Vec::new();
     for (nth, edit) in edits.iter().enumerate() {
@@ -105,7 +116,7 @@ fn plan(shown: &str, bytes: &[u8], edits: &[Edit]) -> Result<(Vec<Splice>, Basis
             of => format!("edit {} of {of}: ", nth + 1),
         };
         let splices =
-            splice::plan(bytes, edit).map_err(|miss| explain(shown, &which, miss, (bytes, edit)))?;
+            places(bytes, edit, among).map_err(|miss| explain(shown, &which, miss, (bytes, edit)))?;
         if splices.len() > 1 {
             lines.extend(lines_of(bytes, &splices));
         }
@@ -119,6 +130,17 @@ fn plan(shown: &str, bytes: &[u8], edits: &[Edit]) -> Result<(Vec<Splice>, Basis
     }
     let basis = if lines.is_empty() { Basis::Quote } else { Basis::Lines(lines) };
     Ok((all, basis))
+}
+
+fn places(bytes: &[u8], edit: &Edit, among: Among) -> Result<Vec<Splice>, Miss> {
+    match (splice::plan(bytes, edit), among) {
+        (Err(Miss::Ambiguous { .. }), Among::First) => {
+            let mut all = splice::plan(bytes, &Edit { all: true, ..edit.clone() })?;
+            all.truncate(1);
+            Ok(all)
+        }
+        (planned, Among::One | Among::First) => planned,
+    }
 }
 
 /// The lines of each place; places are in order, and not empty.

@@ -8,12 +8,12 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use ignore::WalkBuilder;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::output::rows_that_fit;
 use super::walk::Pattern;
 use super::{ToolCx, path};
-use crate::model::Outcome;
+use crate::model::{Outcome, Read};
 use crate::sandbox::files::{self, DirEntry, Kind};
 
 /// Folders that are opened at most.
@@ -103,6 +103,32 @@ fn list(cx: &ToolCx<'_>, raw: &str, (ignore, depth): (&[String], u64)) -> Result
     let data =
         json!({ "path": path::show(&real), "entries": entries, "ignored": ignored, "total": kept.len() });
     Ok(Outcome { data, ..Outcome::ok(text) })
+}
+
+/// As many of the entries as a read asks for, told as a read is.
+pub(super) fn part(cx: &ToolCx<'_>, ask: &Read) -> Outcome {
+    let mut outcome = run(cx, &ask.path, (&[], 1));
+    let Some(Value::Array(entries)) = outcome.data.get("entries").cloned() else { return outcome };
+    let total = outcome.data["total"].as_u64().unwrap_or_default();
+    let last = ask.last.map(|last| (total + 1).saturating_sub(last));
+    let from = ask.line.or(last).unwrap_or(1).max(1);
+    let place = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
+    let count = ask.count.filter(|count| *count > 0).map_or(usize::MAX, place);
+    let shown: Vec<Value> = entries.into_iter().skip(place(from - 1)).take(count).collect();
+    let to = (from - 1).saturating_add(shown.len() as u64);
+    let more = to < total;
+    if from > 1 || more {
+        let slash = |entry: &Value| if entry["dir"] == true { "/" } else { "" };
+        let name = |entry: &Value| format!("{}{}", entry["name"].as_str().unwrap_or_default(), slash(entry));
+        outcome.text = shown.iter().map(name).collect::<Vec<_>>().join("\n");
+    }
+    let next = more.then_some(to + 1);
+    let facts =
+        json!({ "kind": "folder", "entries": shown, "from": from, "to": to, "more": more, "next": next });
+    if let (Value::Object(data), Value::Object(facts)) = (&mut outcome.data, facts) {
+        data.extend(facts);
+    }
+    outcome
 }
 
 fn not_a_folder(cx: &ToolCx<'_>, raw: &str, error: files::FileError) -> Outcome {

@@ -65,6 +65,15 @@ pub(super) fn short(cwd: &Path, path: &Path) -> String {
     }
 }
 
+/// The path names a folder where a file is wanted.
+pub(super) fn is_folder(error: &FileError) -> bool {
+    match error {
+        FileError::WrongKind { what, .. } => what.contains("folder") || what.contains("directory"),
+        FileError::Io { source, .. } => source.kind() == std::io::ErrorKind::IsADirectory,
+        FileError::Denied { .. } | FileError::NotFound(_) => false,
+    }
+}
+
 /// What a file error means to the model; `raw` is the path as it wrote it.
 pub(super) fn fault(cx: &ToolCx<'_>, raw: &str, error: FileError) -> Outcome {
     let raw = show_str(raw);

@@ -2,13 +2,15 @@
 //!
 //! `data`: `path`, `kind` (`text`, `empty`, `image`, `binary`), `bytes`; for text also `from`, `to`,
 //! `total` (null when the file is too long to be counted), `before` (lines above `from`), `more`,
-//! `next` (the line to go on with), `encoding`. `text` is the bare window, without numbers or a word on
+//! `next` (the line to go on with), `next_column` (where the last line was cut and the call minds columns:
+//! go on in it, after so many characters), `encoding`. Of a folder `kind` is `folder`, with `entries`
+//! (`name`, `dir`), `from`, `to`, `total`, `more`, `next`. `text` is the bare window, without numbers or a word on
 //! what is left out: manifests put that into words. Where lines are sent only once and these are still
 //! before the model, `text` says that instead, and `again` is true.
 
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read as _, Seek as _};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -19,8 +21,8 @@ use super::seen::Extent;
 use super::shell::noted;
 use super::text::{BOM, Census, Encoding, Text, from_latin1};
 use super::walk::{self, Bound};
-use super::{ToolCx, Toolbox, failed, given, lock, path, rows, words};
-use crate::model::{Image, Limits, MOST_BYTES, MOST_LINES, Outcome, State, hash, hex};
+use super::{ToolCx, Toolbox, failed, given, list, lock, path, rows, words};
+use crate::model::{Image, Limits, MOST_BYTES, MOST_LINES, Outcome, Read, State, hash, hex};
 use crate::sandbox::Policy;
 use crate::sandbox::files::{self, FileError};
 
@@ -32,31 +34,48 @@ const LINE_MOST: usize = 2_000;
 const SNIFF: usize = 8 * 1024;
 
 #[derive(Clone, Copy)]
-pub(super) struct Window {
+struct Window {
     /// The line that was asked for, from 1.
     asked: u64,
     from: u64,
+    /// The line was asked for from the end: 1 is the last.
+    last: Option<u64>,
     count: Option<u64>,
+    /// Characters of the first line that are passed over, and the most bytes of all.
+    column: Option<u64>,
+    most: Option<u64>,
 }
 
-/// Line 0 is taken as line 1, and no lines as all that fit.
-pub(super) fn window(line: Option<u64>, count: Option<u64>) -> Window {
-    let asked = line.unwrap_or(1).max(1);
-    Window { asked, from: asked, count: given(count) }
+impl From<&Read> for Window {
+    /// Line 0 is taken as line 1, and no lines as all that fit.
+    fn from(ask: &Read) -> Self {
+        let asked = ask.line.unwrap_or(1).max(1);
+        let last = given(ask.last).filter(|_| ask.line.is_none());
+        let (column, most) = (given(ask.column), given(ask.chars));
+        Self { asked, from: asked, last, count: given(ask.count), column, most }
+    }
 }
 
 impl Window {
+    /// The same, counted from the start of a file of so many lines.
+    fn at_end(self, total: u64, last: u64) -> Self {
+        let from = (total + 1).saturating_sub(last).max(1);
+        Self { asked: from, from, ..self }
+    }
+
     /// The harness's window around the line, where the call asks for no number of lines. Where it goes
     /// on from lines that were shown, it begins with the line.
     fn around(self, most: Option<u64>, known: impl FnOnce(u64) -> bool) -> Self {
-        let Some(most) = most.filter(|_| self.count.is_none()) else { return self };
+        let free = self.count.is_none() && self.last.is_none() && self.column.is_none();
+        let Some(most) = most.filter(|_| free) else { return self };
         let goes_on = self.asked > 1 && known(self.asked - 1);
         let above = if goes_on { 0 } else { most / 2 };
         Self { from: self.asked.saturating_sub(above).max(1), count: Some(most), ..self }
     }
 }
 
-pub(super) async fn run(toolbox: &Toolbox, cx: &ToolCx<'_>, raw: &str, window: Window) -> Outcome {
+pub(super) async fn run(toolbox: &Toolbox, cx: &ToolCx<'_>, ask: &Read) -> Outcome {
+    let (raw, window) = (ask.path.as_str(), Window::from(ask));
     let target = match path::resolve(cx, raw) {
         Ok(target) => target,
         Err(refusal) => return refusal,
@@ -71,11 +90,10 @@ pub(super) async fn run(toolbox: &Toolbox, cx: &ToolCx<'_>, raw: &str, window: W
         real.is_some_and(|real| lock(&toolbox.seen).unseen(&real, &[(line, line)]).is_empty())
     };
     let window = window.around(cx.guards.window.map(|most| most.min(cx.limits.lines as u64)), known);
-    let pager = Pager::new(window, &cx.limits);
-    let policy = cx.policy.clone();
-    let bound = Bound::new(cx);
-    match walk::blocking(cx, move || look(&policy, target, (pager, &bound))).await {
+    let (limits, policy, bound) = (cx.limits.clone(), cx.policy.clone(), Bound::new(cx));
+    match walk::blocking(cx, move || look(&policy, target, (window, &limits, &bound))).await {
         Ok(Ok(found)) => tell(toolbox, cx, (raw, window.asked), found),
+        Ok(Err(error)) if ask.folders && path::is_folder(&error) => list::part(cx, ask),
         Ok(Err(error)) => path::fault(cx, raw, error),
         Err(refusal) => refusal,
     }
@@ -100,7 +118,8 @@ fn too_large(cx: &ToolCx<'_>, raw: &str, (target, most): (&Path, u64)) -> Option
 
 /// The same where nothing but an image is wanted.
 pub(super) async fn image(toolbox: &Toolbox, cx: &ToolCx<'_>, raw: &str) -> Outcome {
-    let outcome = run(toolbox, cx, raw, window(None, Some(1))).await;
+    let one = Read { path: raw.to_owned(), count: Some(1), ..Read::default() };
+    let outcome = run(toolbox, cx, &one).await;
     if outcome.state != State::Ok || outcome.data["kind"] == "image" {
         return outcome;
     }
@@ -122,7 +141,11 @@ enum What {
     Text(Page),
 }
 
-fn look(policy: &Policy, target: PathBuf, (mut pager, bound): (Pager, &Bound)) -> Result<Found, FileError> {
+fn look(
+    policy: &Policy,
+    target: PathBuf,
+    (window, limits, bound): (Window, &Limits, &Bound),
+) -> Result<Found, FileError> {
     let mut opened = files::open(policy, &target)?;
     let file = &mut opened.file;
     let io = |source| FileError::Io { path: target.clone(), source };
@@ -131,6 +154,11 @@ fn look(policy: &Policy, target: PathBuf, (mut pager, bound): (Pager, &Bound)) -
         return Err(FileError::WrongKind { path: target, what: "a folder" });
     }
     let size = size.len();
+    let window = match window.last {
+        Some(last) => window.at_end(count_lines(file, bound).map_err(io)?, last),
+        None => window,
+    };
+    let mut pager = Pager::new(window, limits);
     let mut head = Vec::new();
     file.take(SNIFF as u64).read_to_end(&mut head).map_err(io)?;
     let what = if let Some(mime) = image_type(&head) {
@@ -161,6 +189,29 @@ fn look(policy: &Policy, target: PathBuf, (mut pager, bound): (Pager, &Bound)) -
     Ok(Found { real: opened.real, bytes: size, what })
 }
 
+/// How many lines the file has; it is at its start again after that.
+fn count_lines(file: &mut File, bound: &Bound) -> io::Result<u64> {
+    let (mut chunk, mut lines, mut open) = (vec![0; 64 * 1024], 0, false);
+    loop {
+        if bound.over() {
+            return Err(too_slow());
+        }
+        match file.read(&mut chunk)? {
+            0 => break,
+            count => {
+                lines += memchr::memchr_iter(b'\n', &chunk[..count]).count() as u64;
+                open = chunk[count - 1] != b'\n';
+            }
+        }
+    }
+    file.rewind()?;
+    Ok(lines + u64::from(open))
+}
+
+fn too_slow() -> io::Error {
+    io::Error::new(io::ErrorKind::TimedOut, "reading took too long; cut the part out with a command")
+}
+
 /// Reads on after `head`. None: a NUL byte turned up.
 fn stream(
     file: &mut File,
@@ -175,10 +226,7 @@ fn stream(
             return Ok(Some(Page { total: None, hash: None, ..pager.finish() }));
         }
         if bound.over() {
-            return Err(io::Error::new(
-                io::ErrorKind::TimedOut,
-                "reading took too long; cut the part out with a command",
-            ));
+            return Err(too_slow());
         }
         match file.read(&mut chunk)? {
             0 => break,
@@ -214,6 +262,12 @@ struct Pager {
     /// Last line wanted.
     last: u64,
     room: usize,
+    /// Bytes of one line that are shown.
+    line_most: usize,
+    /// Characters of the first line that are still to be passed over; None: it has begun.
+    passing: Option<u64>,
+    column: u64,
+    minds_columns: bool,
     /// The line that is being read, from 1.
     line: u64,
     /// Its first bytes, and how many it has so far.
@@ -238,18 +292,27 @@ struct Page {
     /// None: not read to its end.
     hash: Option<String>,
     encoding: Encoding,
+    /// Where the first line began, in characters; None: nobody minds.
+    columns: Option<u64>,
 }
 
 impl Pager {
     fn new(window: Window, limits: &Limits) -> Self {
         let most = limits.lines.clamp(1, MOST_LINES) as u64;
         let count = window.count.unwrap_or(most).clamp(1, most);
+        let chars = window.most.map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(usize::MAX));
+        let room = limits.bytes.min(MOST_BYTES).min(chars);
+        let minds_columns = window.column.is_some() || window.most.is_some();
         Self {
             from: window.from,
             asked: window.asked,
-            half: limits.bytes.min(MOST_BYTES) / 2,
+            half: room / 2,
             last: window.from.saturating_add(count - 1),
-            room: limits.bytes.min(MOST_BYTES),
+            room,
+            line_most: if minds_columns { room } else { LINE_MOST },
+            passing: window.column,
+            column: window.column.unwrap_or(0),
+            minds_columns,
             line: 1,
             row: Vec::new(),
             row_bytes: 0,
@@ -266,13 +329,32 @@ impl Pager {
                 Some(body) => (body, true),
                 None => (piece, false),
             };
+            let body = &body[self.pass(body)..];
             if self.wants() {
-                let room = (LINE_MOST + 1).saturating_sub(self.row.len()).min(body.len());
+                let room = (self.line_most + 1).saturating_sub(self.row.len()).min(body.len());
                 self.row.extend_from_slice(&body[..room]);
             }
             self.row_bytes += body.len() as u64;
             if ended {
                 self.end_line(true);
+            }
+        }
+    }
+
+    /// Bytes of the first line that are passed over.
+    fn pass(&mut self, body: &[u8]) -> usize {
+        let Some(left) = self.passing.filter(|_| self.line == self.from) else { return 0 };
+        let starts = body.iter().enumerate().filter(|(_, byte)| **byte & 0xC0 != 0x80);
+        let mut starts = starts.skip(usize::try_from(left).unwrap_or(usize::MAX));
+        match starts.next() {
+            Some((at, _)) => {
+                self.passing = None;
+                at
+            }
+            None => {
+                let passed = body.iter().filter(|byte| **byte & 0xC0 != 0x80).count() as u64;
+                self.passing = Some(left - passed);
+                body.len()
             }
         }
     }
@@ -289,7 +371,7 @@ impl Pager {
                 self.row_bytes -= 1;
             }
             // At least one line is shown, however long.
-            let room = if self.rows.is_empty() { self.room.min(LINE_MOST) } else { LINE_MOST };
+            let room = if self.rows.is_empty() { self.room.min(self.line_most) } else { self.line_most };
             if bytes.len() > room {
                 bytes.truncate(whole_chars(&bytes, room));
             }
@@ -318,7 +400,8 @@ impl Pager {
             self.end_line(false);
         }
         let encoding = self.census.end();
-        Page { from: self.from, rows: self.rows, total: Some(self.line - 1), hash: None, encoding }
+        let columns = self.minds_columns.then_some(self.column);
+        Page { from: self.from, rows: self.rows, total: Some(self.line - 1), hash: None, encoding, columns }
     }
 }
 
@@ -417,7 +500,8 @@ impl Page {
     fn extent(&self) -> Extent {
         let mut extent = Extent { rows: Vec::new(), total: self.total.unwrap_or(u64::MAX) };
         for (row, line) in self.rows.iter().zip(self.from..) {
-            if row.more == 0 {
+            let whole = row.more == 0 && (line > self.from || self.columns.unwrap_or(0) == 0);
+            if whole {
                 rows::merge(&mut extent.rows, (line, line));
             }
         }
@@ -433,7 +517,8 @@ impl Page {
 
     fn tell(&self, data: Value) -> Outcome {
         let (from, to) = (self.from, self.to());
-        let more = self.total.is_none_or(|total| to < total);
+        let next_column = self.next_column();
+        let more = self.total.is_none_or(|total| to < total) || next_column.is_some();
         let mut text = self.window();
         if more && text.ends_with('\n') {
             text.pop();
@@ -449,11 +534,20 @@ impl Page {
                 ("total", self.total.into()),
                 ("before", (from - 1).into()),
                 ("more", more.into()),
-                ("next", more.then_some(to + 1).into()),
+                ("next", more.then_some(if next_column.is_some() { to } else { to + 1 }).into()),
+                ("next_column", next_column.into()),
                 ("encoding", self.encoding.name().into()),
             ],
         );
         Outcome { data, ..Outcome::ok(text) }
+    }
+
+    /// The column at which the last line goes on.
+    fn next_column(&self) -> Option<u64> {
+        let row = self.rows.back().filter(|row| row.more > 0)?;
+        let began = if self.rows.len() == 1 { self.columns? } else { self.columns.map(|_| 0)? };
+        let shown = row.bytes.iter().filter(|byte| **byte & 0xC0 != 0x80).count() as u64;
+        Some(began + shown)
     }
 
     fn window(&self) -> String {
@@ -465,7 +559,7 @@ impl Page {
                     text.push_str(&String::from_utf8_lossy(&row.bytes));
                 }
             }
-            if row.more > 0 {
+            if row.more > 0 && self.columns.is_none() {
                 text.push_str(&format!("… [{} more bytes in this line]", row.more));
             }
             if row.ended {

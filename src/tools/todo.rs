@@ -1,4 +1,4 @@
-//! The task list: one for the session, replaced as a whole by one call or changed a step at a time by
+//! The task list: one for the session, replaced as a whole by one call (or only looked at) or changed a step at a time by
 //! another, so that surfaces of both kinds share it.
 //!
 //! `data`: `items` (the list now), `old` (as it was before), `next_id`, `total`, `pending`,
@@ -19,15 +19,19 @@ pub(super) struct Tasks {
 }
 
 /// What a call says of one step.
+#[derive(Clone, Copy)]
 pub(super) struct Given<'a> {
     pub(super) text: Option<&'a str>,
     pub(super) status: Option<TaskStatus>,
     pub(super) more: &'a TaskMore,
 }
 
-pub(super) fn run(toolbox: &Toolbox, items: &[TodoItem]) -> Outcome {
+pub(super) fn run(toolbox: &Toolbox, new: Option<&[TodoItem]>) -> Outcome {
     let mut tasks = lock(&toolbox.tasks);
-    let old = std::mem::replace(&mut tasks.items, items.to_vec());
+    let old = tasks.items.clone();
+    if let Some(new) = new {
+        tasks.items = new.to_vec();
+    }
     tasks.last = tasks.items.iter().filter_map(number).fold(tasks.last, u64::max);
     Outcome { data: tasks.data(&old), ..Outcome::ok(format!("task list: {}", tasks.sum())) }
 }

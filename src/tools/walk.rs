@@ -1,7 +1,8 @@
 //! Walking a folder as a project is meant to be seen: ignored files left out, hidden ones unless asked
 //! for, links not followed, nothing the policy hides. And `glob`, which is little more than a walk.
 //!
-//! `data` of a glob: `pattern`, `path`, `count` (found), `paths` (absolute, newest first), `more`.
+//! `data` of a glob: `pattern`, `path`, `count` (found), `offset`, `paths` (absolute, newest first; a
+//! folder ends in `/`), `more`.
 
 use std::ops::ControlFlow;
 use std::path::{Component, Path, PathBuf};
@@ -14,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::output::rows_that_fit;
 use super::{ToolCx, failed, given, path, words};
-use crate::model::{Outcome, State};
+use crate::model::{Glob, Outcome, State};
 use crate::sandbox::files;
 use crate::sandbox::{Op, Policy, Verdict};
 
@@ -31,6 +32,7 @@ pub(super) struct Walk {
     /// Resolved; a folder, or a single file.
     pub(super) root: PathBuf,
     pub(super) hidden: Hidden,
+    pub(super) kinds: Kinds,
     pub(super) policy: Policy,
     pub(super) bound: Bound,
 }
@@ -55,6 +57,14 @@ impl Bound {
 pub(super) enum Hidden {
     Skip,
     Show,
+    /// What ignore files name is shown too; only `.git` is not.
+    ShowIgnored,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kinds {
+    Files,
+    FilesAndFolders,
 }
 
 /// How a walk ended.
@@ -73,13 +83,14 @@ impl Walk {
         let raw = raw.filter(|raw| !raw.is_empty()).unwrap_or(".");
         let target = path::resolve(cx, raw)?;
         let root = files::resolve(cx.policy, &target).map_err(|error| path::fault(cx, raw, error))?;
-        Ok(Self { root, hidden, policy: cx.policy.clone(), bound: Bound::new(cx) })
+        Ok(Self { root, hidden, kinds: Kinds::Files, policy: cx.policy.clone(), bound: Bound::new(cx) })
     }
 
-    /// Visits the files below the root in the order of their names.
+    /// Visits what is below the root in the order of names.
     pub(super) fn run(&self, visit: &mut dyn FnMut(&DirEntry) -> ControlFlow<()>) -> Stop {
         let policy = self.policy.clone();
         let walker = WalkBuilder::new(&self.root)
+            .standard_filters(self.hidden != Hidden::ShowIgnored)
             .hidden(self.hidden == Hidden::Skip)
             .require_git(false)
             .follow_links(false)
@@ -95,7 +106,8 @@ impl Walk {
             // A folder that cannot be read is passed over, as is what vanished meanwhile.
             let Ok(entry) = entry else { continue };
             let folder = entry.file_type().is_none_or(|kind| kind.is_dir());
-            if !folder && visit(&entry).is_break() {
+            let wanted = !folder || (entry.depth() > 0 && self.kinds == Kinds::FilesAndFolders);
+            if wanted && visit(&entry).is_break() {
                 return Stop::Full;
             }
         }
@@ -156,19 +168,13 @@ pub(super) fn wants_hidden(pattern: &str) -> Hidden {
     if hidden { Hidden::Show } else { Hidden::Skip }
 }
 
-pub(super) struct Ask<'a> {
-    pub(super) pattern: &'a str,
-    pub(super) path: Option<&'a str>,
-    pub(super) limit: Option<u64>,
-}
-
-pub(super) async fn glob(cx: &ToolCx<'_>, ask: Ask<'_>) -> Outcome {
-    let search = match prepare(cx, &ask) {
+pub(super) async fn glob(cx: &ToolCx<'_>, ask: &Glob) -> Outcome {
+    let search = match prepare(cx, ask) {
         Ok(search) => search,
         Err(refusal) => return refusal,
     };
     match blocking(cx, move || search.run()).await {
-        Ok(found) => tell(cx, &ask, &found),
+        Ok(found) => tell(cx, ask, &found),
         Err(refusal) => refusal,
     }
 }
@@ -178,17 +184,34 @@ struct Search {
     pattern: Pattern,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    File,
+    Folder,
+}
+
+impl Kind {
+    /// What stands after its name.
+    fn mark(self) -> &'static str {
+        match self {
+            Self::File => "",
+            Self::Folder => "/",
+        }
+    }
+}
+
 struct Found {
-    files: Vec<(SystemTime, PathBuf)>,
+    files: Vec<(SystemTime, PathBuf, Kind)>,
     stop: Stop,
 }
 
-fn prepare(cx: &ToolCx<'_>, ask: &Ask<'_>) -> Result<Search, Outcome> {
+fn prepare(cx: &ToolCx<'_>, ask: &Glob) -> Result<Search, Outcome> {
     if ask.pattern.is_empty() {
         return Err(failed("bad_pattern", "the pattern is empty; give one such as **/*.rs"));
     }
     let (base, rest) = split(ask);
-    let hidden = wants_hidden(ask.pattern);
+    let hidden = if ask.ignored { Hidden::ShowIgnored } else { wants_hidden(&ask.pattern) };
+    let kinds = if ask.dirs { Kinds::FilesAndFolders } else { Kinds::Files };
     // A name that exists is meant as a name, whatever brackets it holds.
     let literal = base.join(&rest).to_string_lossy().into_owned();
     let target = path::resolve(cx, &literal)?;
@@ -198,7 +221,8 @@ fn prepare(cx: &ToolCx<'_>, ask: &Ask<'_>) -> Result<Search, Outcome> {
     }
     let pattern = literal_folders(cx, &base, &rest)?;
     let base = base.to_string_lossy();
-    Ok(Search { walk: Walk::new(cx, Some(base.as_ref()), hidden)?, pattern: Pattern::new(&pattern)? })
+    let walk = Walk { kinds, ..Walk::new(cx, Some(base.as_ref()), hidden)? };
+    Ok(Search { walk, pattern: Pattern::new(&pattern)? })
 }
 
 /// The pattern with its leading folders taken by name where they exist so: `[id]` is a folder of
@@ -220,13 +244,13 @@ fn literal_folders(cx: &ToolCx<'_>, base: &Path, pattern: &str) -> Result<String
 
 /// The folder to search and the pattern below it: leading parts that are plain names and lead
 /// elsewhere (`/abs`, `..`, `~`) belong to the folder.
-fn split(ask: &Ask<'_>) -> (PathBuf, String) {
-    let base = PathBuf::from(ask.path.filter(|path| !path.is_empty()).unwrap_or("."));
+fn split(ask: &Glob) -> (PathBuf, String) {
+    let base = PathBuf::from(ask.path.as_deref().filter(|path| !path.is_empty()).unwrap_or("."));
     let leads_away = ask.pattern.starts_with(['/', '~']) || ask.pattern.starts_with("..");
     if !leads_away {
         return (base, ask.pattern.to_owned());
     }
-    let parts: Vec<Component<'_>> = Path::new(ask.pattern).components().collect();
+    let parts: Vec<Component<'_>> = Path::new(&ask.pattern).components().collect();
     let plain = parts
         .iter()
         .take_while(|part| !part.as_os_str().to_string_lossy().contains(['*', '?', '[', '{']))
@@ -247,7 +271,11 @@ impl Search {
             let inside = entry.path().strip_prefix(&self.walk.root).unwrap_or(entry.path());
             if entry.depth() == 0 || self.pattern.fits(inside) {
                 let changed = entry.metadata().ok().and_then(|meta| meta.modified().ok());
-                files.push((changed.unwrap_or(SystemTime::UNIX_EPOCH), entry.path().to_owned()));
+                let kind = match entry.file_type().is_some_and(|kind| kind.is_dir()) {
+                    true => Kind::Folder,
+                    false => Kind::File,
+                };
+                files.push((changed.unwrap_or(SystemTime::UNIX_EPOCH), entry.path().to_owned(), kind));
             }
             if files.len() >= MOST_FOUND { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
@@ -256,24 +284,35 @@ impl Search {
     }
 }
 
-fn tell(cx: &ToolCx<'_>, ask: &Ask<'_>, found: &Found) -> Outcome {
+fn tell(cx: &ToolCx<'_>, ask: &Glob, found: &Found) -> Outcome {
     let count = found.files.len();
+    let offset = usize::try_from(ask.offset.unwrap_or(0)).unwrap_or(usize::MAX).min(count);
+    let files = &found.files[offset..];
     let limit = usize::try_from(given(ask.limit).unwrap_or(DEFAULT_LIMIT)).unwrap_or(usize::MAX);
-    let mut rows: Vec<String> =
-        found.files.iter().take(limit).map(|(_, path)| path::short(cx.cwd, path)).collect();
+    let row = |path: &Path, kind: Kind| format!("{}{}", path::short(cx.cwd, path), kind.mark());
+    let mut rows: Vec<String> = files.iter().take(limit).map(|(_, path, kind)| row(path, *kind)).collect();
     rows.truncate(rows_that_fit(&rows, &cx.limits));
-    let shown = &found.files[..rows.len()];
-    let left =
-        (rows.len() < count).then(|| format!("the newest {} of {}", rows.len(), words::count(count, "file")));
+    let shown = &files[..rows.len()];
+    let what = if ask.dirs { "path" } else { "file" };
+    let left = (rows.len() < files.len()).then(|| match offset {
+        0 => format!("the newest {} of {}", rows.len(), words::count(count, what)),
+        _ => format!("{} to {} of {}", offset + 1, offset + rows.len(), words::count(count, what)),
+    });
     let more = left.is_some() || found.stop != Stop::Through;
     let mut text = rows.join("\n");
-    if count == 0 {
-        text = format!("no file matches {}", path::show_str(ask.pattern));
+    if rows.is_empty() {
+        text = format!(
+            "no {what} {}matches {}",
+            if count > 0 { "after those " } else { "" },
+            path::show_str(&ask.pattern)
+        );
     }
     text.push_str(&rest_note(found.stop, left));
-    let paths: Vec<String> = shown.iter().map(|(_, path)| path::show(path)).collect();
-    let data =
-        json!({ "pattern": ask.pattern, "path": ask.path, "count": count, "paths": paths, "more": more });
+    let full = |path: &Path, kind: Kind| format!("{}{}", path::show(path), kind.mark());
+    let paths: Vec<String> = shown.iter().map(|(_, path, kind)| full(path, *kind)).collect();
+    let data = json!({
+        "pattern": ask.pattern, "path": ask.path, "count": count, "offset": offset, "paths": paths, "more": more,
+    });
     Outcome { data, ..Outcome::ok(text) }
 }
 

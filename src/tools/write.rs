@@ -28,7 +28,43 @@ fn write(
         let text = format!("{shown} exists already and was left as it is; edit it, or choose another name");
         return Err(failed("exists", text));
     }
-    put(toolbox, cx, raw, (old.as_ref(), new))
+    match (&old, mode) {
+        (Some(old), WriteMode::Append) => append(toolbox, cx, raw, (old, new)),
+        (_, WriteMode::Append | WriteMode::Create | WriteMode::Replace) => {
+            put(toolbox, cx, raw, (old.as_ref(), new))
+        }
+    }
+}
+
+/// Adds to the end, in the file's own encoding and with its own line ends.
+fn append(
+    toolbox: &Toolbox,
+    cx: &ToolCx<'_>,
+    raw: &str,
+    (old, new): (&Loaded, &str),
+) -> Result<Outcome, Outcome> {
+    toolbox.allow(cx, old, Intent::Change)?;
+    let form = change::decode(raw, old)?;
+    let crlf = text::all_crlf(&form.bytes) && !new.contains('\r');
+    let more = if crlf { new.replace('\n', "\r\n") } else { new.to_owned() };
+    let after = change::encode(raw, &form, &[form.bytes.as_slice(), more.as_bytes()].concat())?;
+    let parsed = toolbox.clear(cx, &Plan { raw, old: Some(old), after: &after, basis: Basis::Difference })?;
+    let change = Change { before: Some(&old.raw), after: &after, intent: Intent::Change };
+    let stored =
+        toolbox.store(cx, &old.path, (&change, &parsed)).map_err(|error| path::fault(cx, raw, error))?;
+    let (lines, bytes) = (text::count_lines(new.as_bytes()), after.len() - old.raw.len());
+    let said = format!(
+        "added {}, {} to the end of {}",
+        words::count(lines, "line"),
+        words::count(bytes, "byte"),
+        path::show_str(raw)
+    );
+    let outcome = Outcome {
+        seen: vec![stored.seen],
+        data: json!({ "path": raw, "created": false, "appended": true, "bytes": bytes, "lines": lines }),
+        ..Outcome::ok(said)
+    };
+    Ok(parsed.tell(raw, outcome))
 }
 
 /// What is there already.

@@ -128,6 +128,20 @@ pub enum Form {
     /// One string; parts only when there is an image.
     String,
     Parts,
+    /// Parts where there are several texts, else one string.
+    Several,
+}
+
+impl Form {
+    /// What it comes to for these pieces: never [`Form::Several`].
+    pub fn of(self, pieces: &[Piece]) -> Self {
+        let texts = pieces.iter().filter(|piece| matches!(piece, Piece::Text(_))).count();
+        match self {
+            Self::Several if texts > 1 => Self::Parts,
+            Self::Several => Self::String,
+            Self::String | Self::Parts => self,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

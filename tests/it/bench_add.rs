@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tack::bench::{Added, Task, Tested, Wanted, add};
 use tack::model::{
-    Action, Body, CallId, Edit, Item, ItemId, Mark, Origin, Outcome, Part, Reply, Said, Seen, Stop, ToolCall,
-    ToolResult, Usage, WireKind, WriteMode,
+    Action, Body, CallId, Edit, Item, ItemId, Mark, Origin, Outcome, Part, Read, Reply, Said, Seen, Stop,
+    ToolCall, ToolResult, Usage, WireKind, WriteMode,
 };
 use tack::sandbox::Tier;
 use tack::store::{Loaded, Sessions};
@@ -83,14 +83,14 @@ impl Told {
 
     fn read(self, name: &str, text: &str) -> Told {
         let seen = self.seen(name, text);
-        let action = Action::Read { path: name.to_owned(), line: None, count: None, image: false };
+        let action = Action::Read(Read { path: name.to_owned(), ..Read::default() });
         self.call(action, Outcome { seen, ..Outcome::ok(text.trim_end_matches('\n')) })
     }
 
     fn edit(self, name: &str, after: &str) -> Told {
         let seen = self.seen(name, after);
         let edit = Edit { old: "+".to_owned(), new: "*".to_owned(), all: false };
-        let action = Action::Edit { path: name.to_owned(), edits: vec![edit] };
+        let action = Action::Edit { path: name.to_owned(), edits: vec![edit], first: false };
         self.call(action, Outcome { seen, ..Outcome::ok("edited") })
     }
 
@@ -149,7 +149,15 @@ fn reply(parts: Vec<Part>) -> Body {
 /// Every file below, with its text.
 fn shell(command: &str) -> Action {
     let command = command.to_owned();
-    Action::Shell { command, timeout: None, background: false, yield_after: None, cwd: None, about: None }
+    Action::Shell {
+        command,
+        timeout: None,
+        background: false,
+        yield_after: None,
+        within: Default::default(),
+        cwd: None,
+        about: None,
+    }
 }
 
 fn files(dir: &Path) -> Vec<(String, String)> {

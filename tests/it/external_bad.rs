@@ -47,7 +47,7 @@ fn a_program_that_misbehaves_is_named_once_and_the_session_goes_on() {
         ("prompt", "sys.stdout.buffer.write(b'\\xff\\n'); sys.stdout.flush()", "no answer to `prompt`"),
         ("prompt", "out('x\\n' * 9999999)", "no answer to `prompt`: `x`"),
         ("prompt", "out('x' * (17 << 20))", "a line of more than 16 MB"),
-        ("prompt", "m['id'] = 999; say({'default': True})", "its `id` is 999, and the question's was "),
+        ("prompt", "m['id'] = 999; say({'default': True})", "its `id` is `999`, and the question's was "),
         ("prompt", "out('{\"default\": true}\\n')", "it has no `id`"),
         ("prompt", "say({'default': True}); say({'default': True})", "wrongly: its `id`"),
         ("prompt", "say({'error': 'the database is full'})", "it says `the database is full`"),

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use tack::harness::{Library, Saying, Submitted, Verdict, sample_model, tokens};
-use tack::model::{Action, Class, Cut, Keep, Model, Outcome, Part, State, ToolCall};
+use tack::model::{Action, Class, Cut, Keep, Model, Outcome, Part, Read, State, ToolCall};
 
 use crate::harness_kit::{ALL, Session, call, harness, messages, played, shown};
 
@@ -54,6 +54,7 @@ fn surfaces_are_small() {
         ("mini-swe-agent", 500),
         ("qwen-code", 3000),
         ("native", 1500),
+        ("terminus-2", 779),
     ];
     for (id, most) in most {
         for class in [Class::S, Class::F] {
@@ -327,10 +328,11 @@ fn limits_and_rules_come_from_the_manifest() {
         timeout: None,
         background: false,
         yield_after: None,
+        within: Default::default(),
         cwd: None,
         about: None,
     };
-    let read = || Action::Read { path: "x".into(), line: None, count: None, image: false };
+    let read = || Action::Read(Read { path: "x".into(), ..Read::default() });
     let model = sample_model();
     let pi = harness("pi").limits(&call("bash", shell()), &model);
     assert_eq!((pi.bytes, pi.lines, pi.keep), (50 * 1024, 2000, Keep::Tail));
@@ -340,7 +342,7 @@ fn limits_and_rules_come_from_the_manifest() {
     let mini = harness("mini-swe-agent").limits(&call("bash", shell()), &model);
     assert_eq!((mini.bytes, mini.keep), (10000, Keep::Both { head_percent: 50 }));
     assert_eq!(harness("swe-agent").limits(&call("bash", shell()), &model).keep, Keep::Head);
-    let edit = || Action::Edit { path: "x".into(), edits: Vec::new() };
+    let edit = || Action::Edit { path: "x".into(), edits: Vec::new(), first: false };
     assert!(harness("qwen-code").needs_read(&call("edit", edit())));
     assert!(!harness("pi").needs_read(&call("edit", edit())));
     let swe = harness("swe-agent").rules(&model);

@@ -9,12 +9,13 @@ use tack::harness::{
     Blobs, Harness, Library, NoPrograms, Submitted, Verdict, View, sample_model, sample_scene,
 };
 use tack::model::{
-    Action, BlobId, Body, CallId, Image, Item, ItemId, JobOp, Model, Note, NoteKind, Origin, Outcome, Part,
-    Reply, Said, Scene, Stop, ToolCall, ToolResult, Usage, WireKind,
+    Action, BlobId, Body, CallId, Grep, Image, Item, ItemId, JobOp, Model, Note, NoteKind, Origin, Outcome,
+    Part, Read, Reply, Said, Scene, Stop, ToolCall, ToolResult, Usage, WireKind,
 };
 use tack::wire::prompt::{Message, Piece, Prompt, Role};
 
-pub const ALL: [&str; 7] = ["local", "minimal", "pi", "swe-agent", "mini-swe-agent", "qwen-code", "native"];
+pub const ALL: [&str; 8] =
+    ["local", "minimal", "pi", "swe-agent", "mini-swe-agent", "qwen-code", "native", "terminus-2"];
 
 pub fn harness(id: &str) -> Arc<dyn Harness> {
     Library::new(Vec::new()).get(id).unwrap_or_else(|e| panic!("{e}"))
@@ -255,6 +256,24 @@ fn script(id: &str) -> Vec<Vec<Part>> {
             vec![text("DISCUSSION\nDone.\n\n```\nsubmit\n```")],
             vec![text("DISCUSSION\nIt is polite now.\n\n```\nsubmit\n```")],
         ],
+        "terminus-2" => {
+            let object = |analysis: &str, keys: &[&str], done: bool| {
+                let commands: Vec<Value> =
+                    keys.iter().map(|keys| json!({"keystrokes": keys, "duration": 0.5})).collect();
+                json!({"analysis": analysis, "plan": "", "commands": commands, "task_complete": done})
+                    .to_string()
+            };
+            vec![
+                vec![text(&object("I look around.", &["ls\n"], false))],
+                vec![text("I forgot the JSON.")],
+                vec![text(&format!(
+                    "Two at once:\n```json\n{}\n```",
+                    object("I read.", &["cat a\n", "C-c"], false)
+                ))],
+                vec![text(&object("All is done.", &[], true))],
+                vec![text(&object("It is polite now.", &[], true))],
+            ]
+        }
         other => panic!("no script for {other}"),
     }
 }
@@ -299,21 +318,21 @@ pub fn outcome(action: &Action) -> Outcome {
             let files = json!([{"path": "src/greet.py", "kind": "update"}]);
             with("updated src/greet.py", json!({"files": files, "added": 1, "removed": 1}))
         }
-        Action::Read { path, image: true, .. } => {
+        Action::Read(Read { path, image: true, .. }) => {
             let image = Image { mime: "image/png".to_owned(), blob: BlobId("shot".to_owned()) };
             let data = json!({"path": path, "kind": "image"});
             Outcome { images: vec![image], ..with("shot.png is an image (image/png, 68 bytes)", data) }
         }
-        Action::Read { path, .. } => {
+        Action::Read(Read { path, .. }) => {
             let data = json!({"path": path, "from": 1, "to": 2, "total": 9, "more": true, "next": 3, "kind": "text"});
             with("def greet():\n    return 'hi'", data)
         }
-        Action::Edit { path, edits } => {
+        Action::Edit { path, edits, .. } => {
             let data =
                 json!({"path": path, "count": edits.len(), "from": 2, "snippet": "    return 'Good day'"});
             with("1 place was changed", data)
         }
-        Action::Grep { .. } => {
+        Action::Grep(Grep { .. }) => {
             let matches =
                 json!([{"path": "/home/me/project/src/greet.py", "line": 2, "text": "    return 'hi'"}]);
             with(

@@ -96,14 +96,19 @@ impl Tack {
     /// Set up for this server, with harness `minimal` and the wire of the test.
     pub fn new(server: &Server) -> Self {
         let tack = Self::bare();
-        tack.config(&format!(
+        tack.config(&Self::config_for(server));
+        tack
+    }
+
+    /// The configuration for this server.
+    pub fn config_for(server: &Server) -> String {
+        format!(
             "model = \"mock\"\nmodel_provider = \"mock\"\nharness = \"minimal\"\n\
              [model_providers.mock]\nname = \"Mock\"\nbase_url = \"{}\"\nwire_api = \"{}\"\n\
              request_max_retries = 1\nstream_max_retries = 1\n",
             server.url(),
             wire().name(),
-        ));
-        tack
+        )
     }
 
     /// Without any configuration.

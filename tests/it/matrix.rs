@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use tack::harness::{Harness, Library, Verdict, sample_model};
 use tack::model::{Body, Model, NoteKind, Part, WireKind};
-use tack::wire::prompt::Prompt;
+use tack::wire::prompt::{Piece, Prompt};
 use tack::wire::{self, provider::Quirks};
 
 use crate::harness_kit::{Session, call, harness, in_words_of};
@@ -214,7 +214,18 @@ fn begins_with(later: &Prompt, earlier: &Prompt) -> bool {
         && later
             .messages
             .get(rest.len())
-            .is_some_and(|message| message.role == last.role && message.pieces.starts_with(&last.pieces))
+            .is_some_and(|message| message.role == last.role && goes_on(&message.pieces, &last.pieces))
+}
+
+/// Neighbours of one role join, so that a text may go on.
+fn goes_on(later: &[Piece], earlier: &[Piece]) -> bool {
+    match (later.get(earlier.len().wrapping_sub(1)), earlier.split_last()) {
+        (Some(Piece::Text(later_text)), Some((Piece::Text(text), rest))) => {
+            later.starts_with(rest) && later_text.starts_with(text.as_str())
+        }
+        (_, Some(_)) => later.starts_with(earlier),
+        (_, None) => true,
+    }
 }
 
 proptest! {

@@ -7,8 +7,8 @@ use std::process::{Command, Stdio};
 
 use proptest::prelude::*;
 use tack::model::{
-    Action, Body, CallId, Item, ItemId, JobOp, Mark, Origin, Outcome, Part, Reply, Said, Stop, ToolCall,
-    ToolResult, Usage, WireKind,
+    Action, Body, CallId, Item, ItemId, JobOp, Mark, Origin, Outcome, Part, Read, Reply, Said, Stop,
+    ToolCall, ToolResult, Usage, WireKind,
 };
 use tack::store::{Session, Sessions, StoreError, unanswered};
 use tempfile::TempDir;
@@ -168,10 +168,18 @@ fn an_earlier_log_is_read_and_gone_on_with() {
         .filter_map(|part| if let Part::Call(call) = part { Some(&call.action) } else { None })
         .collect();
     let (command, text) = ("ls".into(), "*** Begin Patch".into());
-    let shell =
-        Action::Shell { command, timeout: None, background: true, yield_after: None, cwd: None, about: None };
-    let job = Action::Job { op: JobOp::Output, id: "job1".into(), wait: None, input: None };
-    let read = Action::Read { path: "a".into(), line: None, count: None, image: false };
+    let shell = Action::Shell {
+        command,
+        timeout: None,
+        background: true,
+        yield_after: None,
+        within: Default::default(),
+        cwd: None,
+        about: None,
+    };
+    let job =
+        Action::Job { op: JobOp::Output, id: "job1".into(), wait: None, input: None, close_stdin: false };
+    let read = Action::Read(Read { path: "a".into(), ..Read::default() });
     assert_eq!(actions, [&shell, &job, &read, &Action::Patch { text, cwd: None }]);
     session.append(&user(10, "more")).unwrap();
     assert_eq!(kit.sessions.read(&id).unwrap().items.len(), 10);

@@ -15,7 +15,7 @@ async fn fixtures_of_edit() {
             bench.put("f.txt", before);
         }
         let edits = serde_json::from_slice(&std::fs::read(case.join("edit.json")).unwrap()).expect(&name);
-        let outcome = bench.run(&Action::Edit { path: "f.txt".into(), edits }).await;
+        let outcome = bench.run(&Action::Edit { path: "f.txt".into(), edits, first: false }).await;
         let wanted = std::fs::read(case.join("after")).ok();
         let state = if wanted.is_some() { State::Ok } else { State::Failed };
         assert_eq!(outcome.state, state, "{name}: {}", outcome.text);

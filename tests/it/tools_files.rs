@@ -1,11 +1,11 @@
 //! Reading, writing, inserting and undoing; and that nothing is overwritten unseen.
 
-use tack::model::{Action, Keep, Limits, State, WriteMode};
+use tack::model::{Action, Glob, Grep, Keep, Limits, Read, State, WriteMode};
 
 use crate::tools_kit::{Bench, edit, read, write};
 
 fn window(path: &str, line: u64, count: u64) -> Action {
-    Action::Read { path: path.into(), line: Some(line), count: Some(count), image: false }
+    Action::Read(Read { path: path.into(), line: Some(line), count: Some(count), ..Read::default() })
 }
 
 fn create(path: &str, text: &str) -> Action {
@@ -122,7 +122,7 @@ async fn g15_an_image_becomes_an_image() {
     for (path, mime) in [("b.gif", "image/gif"), ("c.webp", "image/webp"), ("d", "image/jpeg")] {
         assert_eq!(bench.run(&read(path)).await.images[0].mime, mime);
     }
-    let only = |path: &str| Action::Read { path: path.into(), line: None, count: None, image: true };
+    let only = |path: &str| Action::Read(Read { path: path.into(), image: true, ..Read::default() });
     bench.put("text", "no image\n");
     let none = bench.run(&only("text")).await;
     assert_eq!((none.state, &none.data["error"], none.seen.len()), (State::Failed, &"no_image".into(), 0));
@@ -299,10 +299,10 @@ async fn the_task_list_is_replaced() {
     };
     use tack::model::TodoStatus::{Completed, InProgress, Pending};
     let items = vec![item("a", Completed), item("b", InProgress), item("c", Pending)];
-    let outcome = bench.run(&Action::Todo { items: items.clone() }).await;
+    let outcome = bench.run(&Action::Todo { items: Some(items.clone()) }).await;
     assert_eq!(outcome.text, "task list: 1 done, 1 in progress, 1 to do");
     assert_eq!(bench.toolbox.todos(), items);
-    bench.run(&Action::Todo { items: vec![] }).await;
+    bench.run(&Action::Todo { items: Some(vec![]) }).await;
     assert_eq!(bench.toolbox.todos(), []);
 }
 
@@ -339,11 +339,10 @@ async fn g24_a_working_folder_need_not_be_utf_8() {
     assert_eq!(bench.run(&read("f.txt")).await.text, "one\n");
     assert_eq!(bench.run(&edit("f.txt", "one", "two")).await.state, State::Ok);
     assert_eq!(bench.shell("cat f.txt").await.text, "two\n");
-    let grep =
-        Action::Grep { pattern: "two".into(), path: None, glob: None, limit: None, ignore_case: false };
+    let grep = Action::Grep(Grep { pattern: "two".into(), ..Grep::default() });
     assert_eq!(bench.run(&grep).await.text, "f.txt:1:two");
     for pattern in ["f.txt", "*.txt"] {
-        let glob = Action::Glob { pattern: pattern.into(), path: None, limit: None };
+        let glob = Action::Glob(Glob { pattern: pattern.into(), ..Glob::default() });
         assert_eq!(bench.run(&glob).await.text, "f.txt");
     }
     let patch = "*** Begin Patch\n*** Update File: f.txt\n@@\n-two\n+three\n*** End Patch\n";

@@ -2,16 +2,16 @@
 
 use std::time::{Duration, SystemTime};
 
-use tack::model::{Action, State};
+use tack::model::{Action, Glob, Grep, State};
 
 use crate::tools_kit::Bench;
 
 fn glob(pattern: &str) -> Action {
-    Action::Glob { pattern: pattern.into(), path: None, limit: None }
+    Action::Glob(Glob { pattern: pattern.into(), ..Glob::default() })
 }
 
 fn grep(pattern: &str) -> Action {
-    Action::Grep { pattern: pattern.into(), path: None, glob: None, limit: None, ignore_case: false }
+    Action::Grep(Grep { pattern: pattern.into(), ..Grep::default() })
 }
 
 fn list(path: &str) -> Action {
@@ -70,10 +70,11 @@ async fn globs_give_the_newest_first_and_say_when_there_are_more() {
     }
     let all = bench.run(&glob("*")).await;
     assert_eq!(all.text, "new\nmid\nold");
-    let two = bench.run(&Action::Glob { pattern: "*".into(), path: None, limit: Some(2) }).await;
+    let two = bench.run(&Action::Glob(Glob { pattern: "*".into(), limit: Some(2), ..Glob::default() })).await;
     assert_eq!(two.text, "new\nmid\n[the newest 2 of 3 files; narrow the pattern or the path]");
     assert_eq!((&two.data["count"], &two.data["more"]), (&3.into(), &true.into()));
-    let none = bench.run(&Action::Glob { pattern: "*".into(), path: None, limit: Some(0) }).await;
+    let none =
+        bench.run(&Action::Glob(Glob { pattern: "*".into(), limit: Some(0), ..Glob::default() })).await;
     assert_eq!(none.text, all.text, "a limit of nothing is none that was given");
 }
 
@@ -87,33 +88,28 @@ async fn grep_finds_lines_and_counts() {
     ");
     assert_eq!((&outcome.data["count"], &outcome.data["files"]), (&2.into(), &2.into()));
     assert_eq!(outcome.data["matches"][0]["line"], 1);
-    let any_case = Action::Grep {
+    let any_case = Action::Grep(Grep {
         pattern: "TOTAL".into(),
         path: Some("src".into()),
         glob: Some("*.rs".into()),
         limit: Some(1),
         ignore_case: true,
-    };
+        ..Grep::default()
+    });
     insta::assert_snapshot!(bench.run(&any_case).await.text, @r"
     src/deep/lib.rs:1:fn total() {}
     [the first 1 of 2 matching lines in 2 files; narrow the pattern or the path]
     ");
-    let limit_0 = Action::Grep {
+    let limit_0 = Action::Grep(Grep {
         pattern: "total".into(),
         path: Some("src".into()),
-        glob: None,
         limit: Some(0),
-        ignore_case: false,
-    };
+        ..Grep::default()
+    });
     assert_eq!(bench.run(&limit_0).await.data["count"], 2);
     assert!(!bench.run(&limit_0).await.text.contains("the first"), "a limit of nothing is none");
-    let ignored = Action::Grep {
-        pattern: "total".into(),
-        path: Some("run.log".into()),
-        glob: None,
-        limit: None,
-        ignore_case: false,
-    };
+    let ignored =
+        Action::Grep(Grep { pattern: "total".into(), path: Some("run.log".into()), ..Grep::default() });
     assert_eq!(bench.run(&ignored).await.text, "run.log:1:total", "a file that is named is searched");
     assert_eq!(bench.run(&grep("nowhere at all")).await.text, "no line matches nowhere at all");
 }

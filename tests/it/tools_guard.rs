@@ -1,7 +1,7 @@
 //! What a change is held to where a harness asks for it: lines that were shown, files that are not
 //! overwritten whole. And that a refused change leaves the file as it was, to the byte.
 
-use tack::model::{Action, Edit, Outcome, State};
+use tack::model::{Action, Edit, Grep, Outcome, Read, State};
 
 use crate::tools_kit::{Bench, edit, read, shell, write};
 
@@ -10,11 +10,15 @@ fn insert(path: &str, line: u64, text: &str) -> Action {
 }
 
 fn all(path: &str, old: &str, new: &str) -> Action {
-    Action::Edit { path: path.into(), edits: vec![Edit { old: old.into(), new: new.into(), all: true }] }
+    Action::Edit {
+        path: path.into(),
+        edits: vec![Edit { old: old.into(), new: new.into(), all: true }],
+        first: false,
+    }
 }
 
 fn part(path: &str, line: u64, count: u64) -> Action {
-    Action::Read { path: path.into(), line: Some(line), count: Some(count), image: false }
+    Action::Read(Read { path: path.into(), line: Some(line), count: Some(count), ..Read::default() })
 }
 
 fn rewrite(path: &str, text: &str) -> Action {
@@ -109,7 +113,7 @@ async fn what_commands_and_searches_print_has_been_shown() {
     let bench = seen();
     bench.run(&shell("sed -n 1,20p f")).await;
     refused(&bench.run(&insert("f", 40, "x")).await, "unseen");
-    let grep = Action::Grep { pattern: "40".into(), path: None, glob: None, limit: None, ignore_case: false };
+    let grep = Action::Grep(Grep { pattern: "40".into(), ..Grep::default() });
     let bench = seen();
     bench.run(&grep).await;
     assert_eq!(bench.run(&insert("f", 40, "x")).await.state, State::Ok);

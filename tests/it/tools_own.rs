@@ -42,7 +42,7 @@ fn answer(script: &str, more: &str) -> String {
 fn a_program_gets_its_arguments_and_its_output_is_the_result() {
     let said = answer("cat; echo; pwd; cat \"$(dirname \"$0\")/data.txt\"", "");
     assert!(
-        said.contains(r#"{"n":2,"m":7}"#) && said.contains("<work>") && said.contains("beside"),
+        said.contains(r#"{\"n\":2,\"m\":7}"#) && said.contains("<work>") && said.contains("beside"),
         "{said}"
     );
 }
@@ -93,7 +93,7 @@ fn script(bench: &Bench, run: &[&str], input: Value) -> Action {
         tool: "count".into(),
         run: run.iter().map(|&word| word.to_owned()).collect(),
         dir: bench.cwd.display().to_string(),
-        input: input.as_object().cloned().unwrap_or_else(Map::new),
+        input: Box::new(input.as_object().cloned().unwrap_or_else(Map::new)),
         timeout: None,
         only_reads: false,
     }

@@ -4,17 +4,17 @@ use std::fmt::Write;
 
 use serde_json::json;
 use tack::harness::{Harness, Library};
-use tack::model::{Action, Keep, Limits, Outcome, Part, State, ToolCall};
+use tack::model::{Action, Keep, Limits, Outcome, Part, Read, State, ToolCall};
 
 use crate::harness_kit::{Session, call};
 use crate::tools_kit::{Bench, edit, read, shell, write};
 
 fn at(path: &str, line: u64) -> Action {
-    Action::Read { path: path.into(), line: Some(line), count: None, image: false }
+    Action::Read(Read { path: path.into(), line: Some(line), ..Read::default() })
 }
 
 fn part(path: &str, line: u64, count: u64) -> Action {
-    Action::Read { path: path.into(), line: Some(line), count: Some(count), image: false }
+    Action::Read(Read { path: path.into(), line: Some(line), count: Some(count), ..Read::default() })
 }
 
 fn rows(count: u64) -> String {

@@ -237,7 +237,8 @@ fn shortened(items: &[Item], cut: &Cut) -> Vec<Item> {
 
 fn shorten(text: &mut String, most: usize) {
     if text.len() > most {
-        text.truncate(text.floor_char_boundary(most));
+        let end = (0..=most).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
+        text.truncate(end);
         text.push('…');
     }
 }

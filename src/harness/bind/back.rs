@@ -8,22 +8,50 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use crate::harness::kit::Kit;
-use crate::harness::tool::{Param, Tool, Unit, Variant};
+use crate::harness::tool::{Param, Tool, Type, Unit, Variant};
 use crate::model::Action;
 
-use super::{field, plays};
+use super::{field, meaning, plays};
 
 /// Fields whose loss leaves the meaning as it is.
-const SOFT: [&str; 11] =
-    ["timeout", "yield_after", "wait", "about", "limit", "mode", "image", "id", "ignore", "depth", "fuzz"];
+/// `first` and `folders` are about failures that did not come.
+const SOFT: [&str; 20] = [
+    "timeout",
+    "yield_after",
+    "wait",
+    "about",
+    "limit",
+    "chars",
+    "mode",
+    "image",
+    "id",
+    "ignore",
+    "first",
+    "folders",
+    "dirs",
+    "depth",
+    "fuzz",
+    "tty",
+    "stdin",
+    "session",
+    "fresh",
+    "close_stdin",
+];
+
+/// Fields that a tool may fix although the action says nothing of them.
+const SLACK: [&str; 3] = ["first", "folders", "limit"];
 
 /// Name and arguments, or None when this surface cannot say it. Where no tool writes a file, one that
-/// takes a file's new text does.
+/// takes a file's new text does; where none runs a command, a terminal into which it is typed.
 pub(crate) fn unbind(kit: &Kit, action: &Action) -> Option<(String, Map<String, Value>)> {
-    exactly(kit, action).or_else(|| {
-        let Action::Write { path, text, .. } = action else { return None };
-        exactly(kit, &Action::Rewrite { path: path.clone(), text: text.clone() })
-    })
+    let like = match action {
+        Action::Write { path, text, .. } => Action::Rewrite { path: path.clone(), text: text.clone() },
+        Action::Shell { command, background: false, cwd: None, .. } => {
+            Action::Keys { text: format!("{command}\n"), wait: None }
+        }
+        _ => return exactly(kit, action),
+    };
+    exactly(kit, action).or_else(|| exactly(kit, &like))
 }
 
 fn exactly(kit: &Kit, action: &Action) -> Option<(String, Map<String, Value>)> {
@@ -41,8 +69,22 @@ fn exactly(kit: &Kit, action: &Action) -> Option<(String, Map<String, Value>)> {
                 .filter(|(_, v)| v.does == kind)
                 .find_map(|(word, v)| say(tool, Some((word, v)), &fields))
         };
-        Some((name.to_owned(), plain.or_else(picked)?))
+        let args = plain.or_else(picked)?;
+        keeps(kit, (name, tool), (&args, &fields)).then(|| (name.to_owned(), args))
     })
+}
+
+/// Whether the call means the same again: nothing that counts is lost, and what a default or a fixed field
+/// adds does not change it.
+fn keeps(kit: &Kit, tool: (&str, &Tool), (args, fields): (&Map<String, Value>, &Value)) -> bool {
+    let hard = |fields: &Value| {
+        let mut all = BTreeMap::new();
+        leaves(fields, String::new(), &mut all);
+        all.retain(|path, value| !is_soft(path, value) && !is_neutral(value));
+        all
+    };
+    let again = meaning(kit, tool, args).ok().and_then(|action| serde_json::to_value(action).ok());
+    again.is_some_and(|again| hard(&again) == hard(fields))
 }
 
 fn say(tool: &Tool, variant: Option<(&str, &Variant)>, fields: &Value) -> Option<Map<String, Value>> {
@@ -61,7 +103,7 @@ fn say(tool: &Tool, variant: Option<(&str, &Variant)>, fields: &Value) -> Option
             }
             Some(_) => {}
             // The tool would say more than the action does.
-            None if is_neutral(fixed) => {}
+            None if is_neutral(fixed) || SLACK.contains(&path.as_str()) => {}
             None => return None,
         }
     }
@@ -73,8 +115,9 @@ fn say(tool: &Tool, variant: Option<(&str, &Variant)>, fields: &Value) -> Option
         let needed = param.required || picked.is_some_and(|v| v.needs.iter().any(|n| n == name));
         let Some(to) = field(picked, name, param) else { continue };
         match take(&mut left, fields, to, param) {
-            Some(value) if !needed && is_neutral(&value) => {}
-            Some(value) if param.choices.is_empty() || param.choices.iter().any(|c| value == **c) => {
+            Some(value)
+                if !needed && is_neutral(&value) && param.default.is_none() && param.shown.is_none() => {}
+            Some(value) if says(param, &value) => {
                 args.insert(name.to_owned(), value);
             }
             Some(_) => return None,
@@ -82,8 +125,7 @@ fn say(tool: &Tool, variant: Option<(&str, &Variant)>, fields: &Value) -> Option
             None => {}
         }
     }
-    let lost = left.iter().any(|(path, value)| !is_soft(path) && !is_neutral(value));
-    (!lost).then_some(args)
+    Some(args)
 }
 
 /// Takes the value of a parameter out of what is left to say.
@@ -101,10 +143,24 @@ fn take(left: &mut BTreeMap<String, Value>, fields: &Value, to: &str, param: &Pa
         return Some(json!([first, last.map_or(-1, |last| last as i64)]));
     }
     let value = match param.unit {
-        Unit::Plain if param.each.is_empty() => value?.clone(),
+        Unit::Around => {
+            let side = |side: &str| left.get(side).and_then(Value::as_u64);
+            let lines = side("before").filter(|before| side("after") == Some(*before))?;
+            left.remove("before");
+            left.remove("after");
+            return Some(json!(lines));
+        }
+        Unit::Line => match (number(), fields.get("last").and_then(Value::as_i64)) {
+            (Some(line), _) => json!(line),
+            (None, last) => {
+                left.remove("last");
+                json!(-last?)
+            }
+        },
+        Unit::Plain if param.each.is_empty() => param.said(value?.clone()),
         Unit::Plain => elements(value?, param)?,
         Unit::Seconds => match number()? {
-            ms if ms % 1000 == 0 => json!(ms / 1000),
+            ms if ms % 1000 == 0 || !param.allows(Type::Number) => json!(ms.div_ceil(1000)),
             ms => json!(ms as f64 / 1000.0),
         },
         Unit::Millis => json!(number()?),
@@ -127,23 +183,34 @@ fn elements(list: &Value, param: &Param) -> Option<Value> {
             let to = inner.to.as_deref().unwrap_or(name);
             match left.shift_remove(to) {
                 Some(value) => {
+                    let value = inner.said(value);
+                    if !says(inner, &value) {
+                        return None;
+                    }
                     out.insert(name.to_owned(), value);
                 }
                 None if inner.required && to == "id" => {
                     out.insert(name.to_owned(), json!((at + 1).to_string()));
                 }
-                None if inner.required => return None,
+                None if inner.required => {
+                    out.insert(name.to_owned(), inner.said(inner.default.clone()?));
+                }
                 None => {}
             }
         }
-        let lost = left.iter().any(|(key, value)| !is_soft(key) && !is_neutral(value));
+        let lost = left.iter().any(|(key, value)| !is_soft(key, value) && !is_neutral(value));
         (!lost).then_some(Value::Object(out))
     };
     list.as_array()?.iter().enumerate().map(one).collect()
 }
 
-fn is_soft(path: &str) -> bool {
-    path.split('.').any(|key| SOFT.contains(&key))
+/// The parameter has that word.
+fn says(param: &Param, value: &Value) -> bool {
+    param.choices.is_empty() || param.choices.iter().any(|word| *value == **word)
+}
+
+fn is_soft(path: &str, value: &Value) -> bool {
+    path.split('.').any(|key| SOFT.contains(&key)) && value != "append"
 }
 
 /// A value that says nothing: what the field is when it is left out.

@@ -6,6 +6,7 @@
 mod back;
 mod coerce;
 mod fault;
+pub(crate) mod fields;
 mod fill;
 mod heredoc;
 pub(crate) mod mend;
@@ -199,13 +200,13 @@ fn choice<'a>(tool: &'a Tool, args: &Map<String, Value>) -> Result<(&'a str, Opt
 }
 
 /// Whether the parameter has a part in this variant. One that no variant lists is in all.
-fn plays(tool: &Tool, variant: Option<&Variant>, name: &str) -> bool {
+pub(super) fn plays(tool: &Tool, variant: Option<&Variant>, name: &str) -> bool {
     let lists = |v: &Variant| v.needs.iter().chain(&v.uses).any(|n| n == name);
     variant.is_none_or(|v| lists(v) || !tool.when.iter().any(|(_, other)| lists(other)))
 }
 
 /// The field of the action that a parameter fills.
-fn field<'a>(variant: Option<&'a Variant>, name: &str, param: &'a Param) -> Option<&'a str> {
+pub(super) fn field<'a>(variant: Option<&'a Variant>, name: &str, param: &'a Param) -> Option<&'a str> {
     let renamed = variant.and_then(|v| v.rename.get(name)).and_then(Value::as_str);
     renamed.or(param.to.as_deref())
 }
@@ -223,9 +224,11 @@ fn read(name: &str, param: &Param, value: &Value) -> Result<Value, Fault> {
         got: got.clone(),
     };
     let read = coerce::coerce(value, param).ok_or_else(|| wrong(name, param.types_said(), value))?;
-    if !param.choices.is_empty() && !param.choices.iter().any(|c| read == **c) {
-        return Err(wrong(name, format!("one of {}", param.choices.join(", ")), value));
+    let words = param.words();
+    if !words.is_empty() && !words.iter().any(|word| read == **word) {
+        return Err(wrong(name, format!("one of {}", words.join(", ")), value));
     }
+    let read = param.meant(read);
     if !param.allows(Type::Array) || param.each.is_empty() {
         return Ok(read);
     }
@@ -284,6 +287,22 @@ fn set(action: &mut Value, (name, to): (&str, &str), value: &Value, param: &Para
         Unit::Millis => whole(1.0, 0.0)?,
         Unit::FromZero => whole(1.0, 1.0)?,
         Unit::Range => return range(action, name, value),
+        Unit::Line => match as_i64(value) {
+            Some(line) if line < 0 => {
+                put(action, "last", json!(line.unsigned_abs()));
+                return Ok(());
+            }
+            Some(_) | None => whole(1.0, 0.0)?,
+        },
+        Unit::Around => {
+            let lines = whole(1.0, 0.0)?;
+            for side in
+                ["before", "after"].into_iter().filter(|side| action[side].is_null()).collect::<Vec<_>>()
+            {
+                put(action, side, lines.clone());
+            }
+            return Ok(());
+        }
     };
     put(action, to, value);
     Ok(())
@@ -329,7 +348,12 @@ fn put(root: &mut Value, path: &str, value: Value) {
                 }
                 &mut list[index]
             }
-            Err(_) => &mut at[key],
+            Err(_) => {
+                if !at.is_object() {
+                    *at = json!({});
+                }
+                &mut at[key]
+            }
         };
     }
     *at = value;

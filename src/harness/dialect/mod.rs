@@ -1,11 +1,12 @@
 //! Dialects: where in a reply the calls are.
 //!
-//! `calls` has them from the wire, `fenced` reads one code block; `salvage` reads calls that were
+//! `calls` has them from the wire, `fenced` reads one code block, `json` one object; `salvage` reads calls that were
 //! meant for the wire but arrived as text. What a call means is for [`super::bind`].
 
 mod calls;
 pub(crate) mod fenced;
 pub(crate) mod file;
+pub(crate) mod json;
 mod loose;
 mod pythonic;
 mod salvage;
@@ -20,6 +21,7 @@ use super::bind;
 use super::kit::Kit;
 use super::manifest::{DialectKind, Empty, Ends, Need, Salvage};
 use super::tell::is_early;
+use super::template::Values;
 use super::{Verdict, View};
 
 /// Fills in the actions of a reply's calls, or finds the calls.
@@ -27,6 +29,7 @@ pub(super) fn interpret(kit: &Kit, reply: &mut Reply, view: &View<'_>) -> anyhow
     match kit.manifest.dialect.kind {
         DialectKind::Calls | DialectKind::External => calls::interpret(kit, reply, view),
         DialectKind::Fenced => fenced::interpret(kit, reply, view),
+        DialectKind::Json => json::interpret(kit, reply, view),
     }
 }
 
@@ -61,6 +64,10 @@ fn needs_call(kit: &Kit) -> bool {
 /// The format correction: the harness's own, else the common one.
 fn correction(kit: &Kit, why: &str, found: usize, view: &View<'_>) -> anyhow::Result<String> {
     let values = kit.values(view).with("why", why).with("found", found);
+    correction_of(kit, values)
+}
+
+fn correction_of(kit: &Kit, values: Values) -> anyhow::Result<String> {
     // Who writes calls as text is shown the text.
     let as_text = kit.manifest.dialect.salvage.contains(&Salvage::Within);
     let values = match kit.tools.iter().next().filter(|_| as_text) {

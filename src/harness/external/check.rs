@@ -61,7 +61,7 @@ fn add(messages: &mut Vec<Message>, message: Message, apart: bool) {
     let calls = |message: &Message| message.pieces.iter().any(|piece| matches!(piece, Piece::Call { .. }));
     match messages.last_mut() {
         Some(last) if !apart && last.role == message.role && !calls(last) => {
-            last.pieces.extend(message.pieces)
+            last.pieces.extend(message.pieces);
         }
         _ => messages.push(message),
     }

@@ -70,7 +70,7 @@ impl Line {
         let junk = || Fault::Junk(shown(&String::from_utf8_lossy(&line)));
         let Ok(Value::Object(answer)) = serde_json::from_slice(&line) else { return Err(junk()) };
         match answer.get("id") {
-            Some(given) if *given == Value::from(id) => Ok(answer),
+            Some(given) if given.as_u64() == Some(id) => Ok(answer),
             Some(given) => {
                 let given = shown(&given.to_string());
                 Err(Fault::Wrong(format!("its `id` is {given}, and the question's was {id}")))
@@ -92,7 +92,7 @@ impl Line {
                         Ok(some) => at += some,
                     },
                     got = self.ends.stderr.read(&mut errors), if self.errors_open => {
-                        self.errors_open = keep(&mut self.errors, &errors, got);
+                        self.errors_open = keep(&mut self.errors, &errors, &got);
                     }
                 }
             }
@@ -133,7 +133,7 @@ impl Line {
                     Ok(some) => ahead.extend_from_slice(&out[..some]),
                 },
                 got = ends.stderr.read(&mut err), if *errors_open => {
-                    *errors_open = keep(errors, &err, got);
+                    *errors_open = keep(errors, &err, &got);
                 }
             }
         }
@@ -162,7 +162,7 @@ impl Line {
             }
             let read = self.ends.stderr.read(&mut errors);
             let Ok(got) = tokio::time::timeout_at(until.min(soon()), read).await else { return };
-            self.errors_open = keep(&mut self.errors, &errors, got);
+            self.errors_open = keep(&mut self.errors, &errors, &got);
         }
     }
 
@@ -187,8 +187,8 @@ fn written(message: Map<String, Value>) -> Vec<u8> {
 }
 
 /// Adds to the end of stderr that is kept; gives whether more may come.
-fn keep(errors: &mut Vec<u8>, new: &[u8], got: std::io::Result<usize>) -> bool {
-    let Ok(some @ 1..) = got else { return false };
+fn keep(errors: &mut Vec<u8>, new: &[u8], got: &std::io::Result<usize>) -> bool {
+    let Ok(some @ 1..) = *got else { return false };
     errors.extend_from_slice(&new[..some]);
     let spare = errors.len().saturating_sub(KEPT);
     errors.drain(..spare);

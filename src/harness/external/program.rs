@@ -91,6 +91,6 @@ impl Programs for NoPrograms {
     }
 
     async fn stopped(&self) {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }

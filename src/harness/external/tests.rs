@@ -57,7 +57,7 @@ fn a_draft_that_comes_back_is_the_same_prompt_to_the_byte() {
     }
 }
 
-fn read(given: Value, wire: WireKind) -> Result<Prompt, String> {
+fn read(given: &Value, wire: WireKind) -> Result<Prompt, String> {
     read_prompt(&object(json!({"prompt": given})), &prompt_of("minimal", wire), wire)
 }
 
@@ -111,7 +111,7 @@ fn a_prompt_that_no_server_takes_is_refused_with_what_is_wrong_in_it() {
     ];
     for (given, want) in table {
         for wire in WIRES {
-            let why = read(given.clone(), wire).expect_err(want);
+            let why = read(&given, wire).expect_err(want);
             assert!(why.contains(want), "{given}: {why}");
         }
     }
@@ -131,7 +131,7 @@ fn what_has_one_way_to_be_right_is_mended() {
         {"role": "assistant", "content": [{"call": "x", "name": "bash", "args": "{}"}, {"call": "y", "name": "bash", "args": {}}]},
         {"role": "tool", "content": [{"result": "y", "content": "2"}, {"result": "x", "content": ""}]},
     ]});
-    let got = read(given, WireKind::Chat).unwrap();
+    let got = read(&given, WireKind::Chat).unwrap();
     assert_eq!(got.system, ["mine", "more"]);
     let shape: Vec<(Role, usize)> = got.messages.iter().map(|m| (m.role, m.pieces.len())).collect();
     assert_eq!(shape, [(Role::User, 2), (Role::Assistant, 2), (Role::Tool, 1), (Role::Tool, 1)]);

@@ -82,10 +82,10 @@ impl<'a> Before<'a> {
     }
 
     /// Arguments that mean what they meant go back as they were, to the byte.
-    fn as_written(&self, id: &str, args: String) -> String {
-        let same = |(_, before): &&(&str, &str)| args_said(before) == args_said(&args);
+    fn as_written(&self, id: &str, args: &str) -> String {
+        let same = |(_, before): &&(&str, &str)| args_said(before) == args_said(args);
         let before = self.calls.iter().filter(|(known, _)| *known == id).find(same);
-        before.map_or(args.clone(), |(_, before)| (*before).to_owned())
+        before.map_or(args, |(_, before)| before).to_owned()
     }
 }
 
@@ -233,7 +233,7 @@ fn read_piece(piece: &Value, before: &Before<'_>) -> Result<Piece, String> {
             Value::String(args) if serde_json::from_str::<Map<String, Value>>(args).is_ok() => args.clone(),
             _ => return Err(format!("has the call `{id}`, whose `args` are no object")),
         };
-        let args = before.as_written(&id, args);
+        let args = before.as_written(&id, &args);
         return Ok(Piece::Call { id, name, args });
     }
     if let Some(id) = word("result") {

@@ -19,8 +19,17 @@ pub struct Dialect {
     /// Fenced: XML tags that stand for a block.
     pub tags: Vec<String>,
     pub which: Which,
-    /// Fenced: the tool of a block that names no other.
+    /// Fenced: the tool of a block that names no other. Json: the one that every element of the list
+    /// calls; without it an element names its tool.
     pub bare: Option<String>,
+    /// Json: the fields that hold prose. They have to be there.
+    pub says: Vec<String>,
+    /// Json: the field with the list of calls.
+    pub calls: Option<String>,
+    /// Json: the field that, if true, hands in.
+    pub done: Option<String>,
+    /// Json: template file around what the calls of a reply came to.
+    pub frame: Option<String>,
     /// Calls: forms of a call written as text that are understood all the same.
     pub salvage: Vec<Salvage>,
 }
@@ -36,6 +45,8 @@ pub enum DialectKind {
     /// A program is asked first, and what it leaves is done as the manifest below it says: merging
     /// keeps the kind of that one.
     External,
+    /// One JSON object in the text, with all calls of the reply.
+    Json,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -199,6 +199,10 @@ pub struct Messages {
     /// Content of an assistant message with calls but no text.
     pub empty: prompt::Empty,
     pub empty_with_thinking: prompt::Empty,
+    /// How a call whose arguments are no JSON stands in the history. None: mended, or with none.
+    pub bad_args: Option<BadCall>,
+    /// The same for a call of a tool that there is not. None: as it was made.
+    pub unknown_tool: Option<BadCall>,
     /// Join neighbours of the same role: many chat templates want users and assistants to alternate.
     pub merge: bool,
 }
@@ -210,9 +214,30 @@ impl Default for Messages {
             result: Form::String,
             empty: prompt::Empty::String,
             empty_with_thinking: prompt::Empty::String,
+            bad_args: None,
+            unknown_tool: None,
             merge: true,
         }
     }
+}
+
+impl Messages {
+    /// By their keys.
+    pub fn bad_calls(&self) -> impl Iterator<Item = (&'static str, &BadCall)> {
+        let all = [("bad_args", &self.bad_args), ("unknown_tool", &self.unknown_tool)];
+        all.into_iter().filter_map(|(key, bad)| Some((key, bad.as_ref()?)))
+    }
+}
+
+/// What the history says in place of a call that could not be understood.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BadCall {
+    /// The name; the call's own when absent.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// Template of the arguments, a JSON object. What is none is sent as the call's own.
+    pub args: String,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -252,24 +277,27 @@ pub enum Trim {
     Both,
 }
 
-/// What stands for the reasoning of a reply that had calls but no reasoning.
+/// What stands for the reasoning of a reply that had none.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(from = "String")]
 pub enum Absent {
     Omit,
     /// The field with an empty text, once any reply of the session had reasoning.
     Empty,
-    /// The field with this text, from then on too.
+    /// The same also for a reply that had no calls.
+    Every,
+    /// The field with this text, for a reply with calls.
     Text(String),
 }
 
 impl Absent {
-    /// What fills the field, if anything does.
-    pub fn text(&self) -> Option<&str> {
+    /// What fills the field of a reply with so many calls, if anything does.
+    pub fn text(&self, calls: usize) -> Option<&str> {
         match self {
             Self::Omit => None,
-            Self::Empty => Some(""),
-            Self::Text(text) => Some(text),
+            Self::Every => Some(""),
+            Self::Empty => Some("").filter(|_| calls > 0),
+            Self::Text(text) => Some(text.as_str()).filter(|_| calls > 0),
         }
     }
 }
@@ -279,6 +307,7 @@ impl From<String> for Absent {
         match word.as_str() {
             "omit" => Self::Omit,
             "empty" => Self::Empty,
+            "every" => Self::Every,
             _ => Self::Text(word),
         }
     }

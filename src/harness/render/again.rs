@@ -3,11 +3,11 @@
 //! A small model repeats a malformed reply word for word, whatever it is told of it: other
 //! conditions help where other words do not. Once a reply can be used, all is as before.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::harness::View;
 use crate::harness::kit::{Kit, bare_schema};
-use crate::harness::manifest::Again;
+use crate::harness::manifest::{Again, DialectKind};
 use crate::harness::tell::is_vain;
 use crate::model::{Action, Body, Item, NoteKind, Part, REPEAT, Reply, ToolCall};
 
@@ -100,6 +100,29 @@ fn outcome(items: &[Item], call: &ToolCall) -> Option<(String, bool)> {
 /// The calls of all tools as one schema: what tells them apart comes first, nothing may be added, and
 /// no text runs on for ever.
 pub(super) fn schema(kit: &Kit) -> Value {
+    if kit.manifest.dialect.kind == DialectKind::Json {
+        return closed(object_schema(kit));
+    }
+    json!({ "oneOf": branches(kit) })
+}
+
+/// The one object that a reply of the JSON dialect is.
+fn object_schema(kit: &Kit) -> Value {
+    let dialect = &kit.manifest.dialect;
+    let bare = dialect.bare.as_deref().and_then(|name| kit.tool(name));
+    let element = match bare {
+        Some((_, tool)) => bare_schema(tool.schema()),
+        None => json!({ "oneOf": branches(kit) }),
+    };
+    let says = dialect.says.iter().map(|key| (key.clone(), json!({ "type": "string" })));
+    let calls = dialect.calls.iter().map(|key| (key.clone(), json!({ "type": "array", "items": element })));
+    let done = dialect.done.iter().map(|key| (key.clone(), json!({ "type": "boolean" })));
+    let fields: Map<String, Value> = says.chain(calls).chain(done).collect();
+    let required: Vec<&String> = fields.keys().collect();
+    json!({ "type": "object", "properties": fields, "required": required })
+}
+
+fn branches(kit: &Kit) -> Vec<Value> {
     let branch = |(name, tool): (&str, &crate::harness::tool::Tool)| {
         let arguments = closed(bare_schema(tool.schema()));
         json!({
@@ -109,7 +132,7 @@ pub(super) fn schema(kit: &Kit) -> Value {
             "additionalProperties": false,
         })
     };
-    json!({ "oneOf": kit.tools.iter().map(branch).collect::<Vec<_>>() })
+    kit.tools.iter().map(branch).collect()
 }
 
 fn closed(mut schema: Value) -> Value {

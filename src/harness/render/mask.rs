@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use crate::harness::Masked;
 use crate::harness::kit::Kit;
 use crate::harness::template::Values;
-use crate::model::{Action, Body, Item, Outcome, Part, State, Stop, ToolCall, ToolResult};
+use crate::model::{Action, Body, Glob, Grep, Item, Outcome, Part, Read, State, Stop, ToolCall, ToolResult};
 
 /// Names of the template's own.
 pub(in crate::harness) const NAMES: [&str; 6] = ["name", "target", "lines", "bytes", "exit", "failed"];
@@ -125,14 +125,14 @@ fn target(action: &Action) -> String {
     let text = match action {
         Action::Shell { command, .. } => command,
         Action::Job { id, .. } => id,
-        Action::Read { path, .. }
+        Action::Read(Read { path, .. })
         | Action::Write { path, .. }
         | Action::Rewrite { path, .. }
         | Action::Edit { path, .. }
         | Action::Insert { path, .. }
         | Action::Undo { path }
         | Action::List { path, .. } => path,
-        Action::Glob { pattern, .. } | Action::Grep { pattern, .. } => pattern,
+        Action::Glob(Glob { pattern, .. }) | Action::Grep(Grep { pattern, .. }) => pattern,
         Action::Notebook { path, .. } => path,
         Action::Keys { text, .. } => text,
         Action::Fetch { url, .. } => url,

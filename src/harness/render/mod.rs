@@ -47,7 +47,7 @@ pub(super) fn prompt(kit: &Kit, view: &View<'_>) -> anyhow::Result<Prompt> {
     let tools = match (manifest.dialect.kind, manifest.dialect.offer) {
         (DialectKind::Calls | DialectKind::External, Offer::Wire) if !held => specs(kit, view.items),
         (DialectKind::Calls | DialectKind::External, Offer::Wire | Offer::Prompt)
-        | (DialectKind::Fenced, _) => Vec::new(),
+        | (DialectKind::Fenced | DialectKind::Json, _) => Vec::new(),
     };
     Ok(Prompt {
         system: system.into_iter().filter(|block| !block.trim().is_empty()).collect(),
@@ -115,7 +115,8 @@ pub(super) fn masked(kit: &Kit, view: &View<'_>) -> Masked {
     Masks::new(kit, items).count()
 }
 
-/// Body fields. A limit of the answer that the user set wins over the manifest's.
+/// Body fields. A limit of the answer that the user set wins over the manifest's; none is more than the
+/// window leaves, and one of 0 stands for the model's own.
 fn body(kit: &Kit, view: &View<'_>, again: Option<&Again>) -> Map<String, Value> {
     let request = &kit.manifest.request;
     let mut body = request.all.clone();
@@ -146,7 +147,26 @@ fn body(kit: &Kit, view: &View<'_>, again: Option<&Again>) -> Map<String, Value>
             }
         }
     }
+    let left = left(view);
+    for key in LIMITS {
+        match body.get_mut(key) {
+            Some(limit) if *limit == 0 => drop(body.shift_remove(key)),
+            Some(limit) if left.is_some_and(|left| limit.as_u64().is_some_and(|limit| limit > left)) => {
+                *limit = json!(left);
+            }
+            Some(_) | None => {}
+        }
+    }
     body
+}
+
+/// Tokens of the window that the session had not used by its last reply. None: nobody knows.
+fn left(view: &View<'_>) -> Option<u64> {
+    let used = view.items.iter().rev().find_map(|item| match &item.body {
+        Body::Assistant(reply) => Some(reply.usage.input + reply.usage.output),
+        _ => None,
+    });
+    Some(view.model.window?.saturating_sub(used.unwrap_or(0)).max(1))
 }
 
 struct History<'a> {

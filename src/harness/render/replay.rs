@@ -5,16 +5,17 @@
 //! what was done. Told in the assistant's own voice they would teach it to write calls as text, and
 //! some of each within one reply would break the pairing of calls and answers.
 //!
-//! Where this surface's own calls are text, they go back as text in one form, in their old place.
+//! Where this surface's own calls are text, they go back as text in one form, in their old place. Where
+//! they are one JSON object, their answers are one message.
 
 use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
 use crate::harness::bind::{self, mend};
-use crate::harness::dialect::{fenced, file, text_of};
-use crate::harness::kit::Kit;
-use crate::harness::manifest::{DialectKind, Offer, Trim};
+use crate::harness::dialect::{fenced, file, json as object, text_of};
+use crate::harness::kit::{Kit, bad_call_name};
+use crate::harness::manifest::{BadCall, DialectKind, Offer, Trim};
 use crate::harness::{Saying, View};
 use crate::model::{Action, CallId, Part, Reply, State, Stop, ToolCall, ToolResult, WireKind, WriteMode};
 use crate::wire::prompt::{Piece, Role};
@@ -65,16 +66,19 @@ impl<'a> Replay<'a> {
             .zip(results.iter().copied())
             .filter(|(_, result)| result.is_some() || reply.stop != Stop::Interrupted)
             .collect();
-        let fenced = self.kit.manifest.dialect.kind == DialectKind::Fenced;
+        let kind = self.kit.manifest.dialect.kind;
         let same = reply.origin.surface == self.kit.surface;
-        if fenced && same {
+        if same && kind != DialectKind::Calls {
             return self.text_as_it_was(thread, reply, &pairs);
         }
         let words = if same || pairs.is_empty() { Words::AsWritten } else { Words::Other };
-        match self.said(same, &pairs) {
-            Some(said) if fenced => self.as_blocks(thread, reply, &said),
-            Some(said) => self.as_calls(thread, reply, (words, said)),
-            None => self.told(thread, reply, &pairs),
+        match (self.said(same, &pairs), kind) {
+            (Some(said), DialectKind::Calls | DialectKind::External) => {
+                self.as_calls(thread, reply, (words, said));
+            }
+            (Some(said), DialectKind::Fenced) => self.as_blocks(thread, reply, &said),
+            (Some(said), DialectKind::Json) => self.as_object(thread, reply, (&said, &pairs)),
+            (None, _) => self.told(thread, reply, &pairs),
         }
     }
 
@@ -82,7 +86,7 @@ impl<'a> Replay<'a> {
     fn said<'p>(&self, same: bool, pairs: &[Pair<'p>]) -> Option<Vec<Said<'p>>> {
         let one = |&(call, result): &Pair<'p>| {
             let (name, args) = if same {
-                (call.name.clone(), sendable(&call.args))
+                self.as_made(call)
             } else {
                 let same = bind::unbind(self.kit, &call.action);
                 let (name, args) = same.or_else(|| bind::unbind(self.kit, &whole(&call.action, result)?))?;
@@ -92,6 +96,28 @@ impl<'a> Replay<'a> {
             Some(Said { call, name, args, text, result })
         };
         pairs.iter().map(one).collect()
+    }
+
+    /// Name and arguments of a call of this surface, also one that could not be understood.
+    fn as_made(&self, call: &ToolCall) -> (String, String) {
+        let own = || (call.name.clone(), sendable(&call.args));
+        let Action::Unknown { why, .. } = &call.action else { return own() };
+        let messages = &self.kit.manifest.messages;
+        let (key, bad) = if bind::resolve(self.kit, &call.name).is_none() {
+            ("unknown_tool", &messages.unknown_tool)
+        } else if mend::object(&call.args).is_err() {
+            ("bad_args", &messages.bad_args)
+        } else {
+            return own();
+        };
+        let Some(BadCall { name, .. }) = bad else { return own() };
+        let values =
+            self.kit.bare_values().with("name", &call.name).with("args", &call.args).with("why", why);
+        let args = self.kit.render(&bad_call_name(key), &values).unwrap_or_default();
+        match serde_json::from_str::<Map<String, Value>>(&args) {
+            Ok(args) => (name.clone().unwrap_or_else(|| call.name.clone()), Value::Object(args).to_string()),
+            Err(_) => own(),
+        }
     }
 
     /// The call as this surface writes it in a text, where it does.
@@ -121,11 +147,50 @@ impl<'a> Replay<'a> {
 
     fn text_as_it_was(&mut self, thread: &mut Thread, reply: &Reply, pairs: &[Pair<'_>]) {
         let mut pieces = self.thinking(reply, pairs.len(), Words::AsWritten);
-        pieces.extend(text_piece(text_of(reply)));
+        let text = text_of(reply);
+        let framed = self.kit.manifest.dialect.kind == DialectKind::Json && !pairs.is_empty();
+        let answers = framed.then(|| self.framed(pairs, &object::beside(self.kit, &text)));
+        pieces.extend(text_piece(text));
         push_reply(thread, pieces);
-        for (_, result) in pairs {
-            thread.push(Role::User, self.answer(*result));
+        match answers {
+            Some(answers) => thread.push(Role::User, answers),
+            None => pairs.iter().for_each(|(_, result)| thread.push(Role::User, self.answer(*result))),
         }
+    }
+
+    /// All calls of the reply in the object that says them.
+    fn as_object(&mut self, thread: &mut Thread, reply: &Reply, (said, pairs): (&[Said<'_>], &[Pair<'_>])) {
+        let text = text_with(reply, &[]);
+        let args = |args: &str| serde_json::from_str(args).unwrap_or_default();
+        let calls: Vec<_> = said.iter().map(|said| (said.name.clone(), args(&said.args))).collect();
+        let whole = if calls.is_empty() && text.trim().is_empty() {
+            Some(String::new())
+        } else {
+            object::say(self.kit, &text, &calls)
+        };
+        let Some(whole) = whole else { return self.told(thread, reply, pairs) };
+        let mut pieces = self.thinking(reply, said.len(), Words::Other);
+        pieces.extend(text_piece(whole));
+        push_reply(thread, pieces);
+        if !pairs.is_empty() {
+            thread.push(Role::User, self.framed(pairs, &[]));
+        }
+    }
+
+    /// All answers in one message; `around`: where the reply had other text than the object.
+    fn framed(&self, pairs: &[Pair<'_>], around: &[&str]) -> Vec<Piece> {
+        let (mut texts, mut others) = (Vec::new(), Vec::new());
+        for piece in pairs.iter().flat_map(|(_, result)| self.answer(*result)) {
+            match piece {
+                Piece::Text(text) => texts.push(text),
+                other => others.push(other),
+            }
+        }
+        let values = self.kit.bare_values().with("text", texts.join("\n\n")).with("around", around);
+        let own = self.kit.manifest.dialect.frame.as_ref();
+        let text = own.and_then(|file| self.kit.render(file, &values).ok());
+        let text = text.unwrap_or_else(|| self.kit.common("observation", &values));
+        [Piece::Text(text)].into_iter().chain(others).collect()
     }
 
     fn as_calls(&mut self, thread: &mut Thread, reply: &Reply, (words, said): (Words, Vec<Said<'_>>)) {
@@ -243,8 +308,8 @@ impl<'a> Replay<'a> {
         }
         // Where reasoning is sealed, nothing may be made up in its place.
         let fits = |text: &&str| text.is_empty() || self.view.wire == WireKind::Chat;
-        let wanted = pieces.is_empty() && calls > 0 && self.seen_thinking;
-        if let Some(text) = thinking.absent.text().filter(fits).filter(|_| wanted) {
+        let stands_for_none = thinking.absent.text(calls).filter(|_| pieces.is_empty() && self.seen_thinking);
+        if let Some(text) = stands_for_none.filter(fits) {
             pieces.push(Piece::Thinking { text: text.to_owned(), field: named, seal: None });
         }
         self.seen_thinking |= !pieces.is_empty();
@@ -301,6 +366,11 @@ fn text_with(reply: &Reply, said: &[Said<'_>]) -> String {
     for ((from, to), form) in places {
         let between = text.get(at..from).unwrap_or_default();
         out.push_str(between);
+        if at < to
+            && let Some(words) = text.get(from..to).and_then(object::words)
+        {
+            out.push_str(&words);
+        }
         // Several calls may have one place in common.
         if between.is_empty() && !form.is_empty() && !out.is_empty() && !out.ends_with('\n') {
             out.push('\n');

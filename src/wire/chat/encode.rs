@@ -34,7 +34,9 @@ pub(super) fn body(prompt: &Prompt, model: &Model, quirks: &Quirks) -> Value {
     if prompt.stream && !quirks.no_stream_options {
         body.insert("stream_options".into(), json!({"include_usage": true}));
     }
-    for (key, value) in prompt.body.iter().filter(|(key, _)| quirks.takes(key, &model.name)) {
+    // Without tools it is refused.
+    let fits = |key: &str| !(prompt.tools.is_empty() && key == "tool_choice");
+    for (key, value) in prompt.body.iter().filter(|(key, _)| fits(key) && quirks.takes(key, &model.name)) {
         let key = match &quirks.max_tokens_field {
             Some(field) if LIMITS.contains(&key.as_str()) => field,
             _ => key,
@@ -134,9 +136,9 @@ fn role(role: Role, quirks: &Quirks) -> &'static str {
 /// Texts and images; anything else has no place in these messages.
 fn content(pieces: &[Piece], form: Form) -> Value {
     let has_image = pieces.iter().any(Piece::is_image);
-    match form {
+    match form.of(pieces) {
         Form::String if !has_image => texts(pieces).into(),
-        Form::String | Form::Parts => pieces.iter().filter_map(part).collect(),
+        Form::String | Form::Parts | Form::Several => pieces.iter().filter_map(part).collect(),
     }
 }
 
@@ -229,9 +231,13 @@ fn result(piece: &Piece, style: &Style, quirks: &Quirks, images: &mut Vec<Value>
             said.push_str(text::FOLLOWS);
         }
     }
-    let content = match style.result {
-        Form::String => said.into(),
-        Form::Parts => json!([{"type": "text", "text": said}]),
+    let content = match style.result.of(pieces) {
+        Form::String | Form::Several => said.into(),
+        Form::Parts => {
+            let texts: Vec<Value> =
+                pieces.iter().filter(|piece| !piece.is_image()).filter_map(part).collect();
+            if texts.len() > 1 { texts.into() } else { json!([{"type": "text", "text": said}]) }
+        }
     };
     Some(json!({"role": "tool", "tool_call_id": ids::fit(id, quirks.ids), "content": content}))
 }

@@ -282,8 +282,9 @@ fn content(blocks: Vec<Value>, form: Form, apart: Option<(&str, &mut Vec<Value>)
     }
     match form {
         _ if texts.is_empty() => None,
+        Form::Several if texts.len() > 1 => Some(texts.into()),
         Form::Parts => Some(texts.into()),
-        Form::String => {
+        Form::String | Form::Several => {
             let texts: Vec<&str> = texts.iter().filter_map(|block| block["text"].as_str()).collect();
             Some(texts.join(GAP).into())
         }

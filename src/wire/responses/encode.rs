@@ -284,11 +284,11 @@ fn are_texts(value: &Value) -> bool {
 /// Texts and images; anything else has no place in these messages.
 fn content(pieces: &[Piece], form: Form) -> Value {
     let has_image = pieces.iter().any(Piece::is_image);
-    match form {
+    match form.of(pieces) {
         Form::String if !has_image => texts(pieces).into(),
         // A list must not be empty.
         Form::Parts if pieces.is_empty() => "".into(),
-        Form::String | Form::Parts => pieces.iter().filter_map(part).collect(),
+        Form::String | Form::Parts | Form::Several => pieces.iter().filter_map(part).collect(),
     }
 }
 

@@ -47,7 +47,7 @@ timeout = { type = "integer", to = "timeout", as = "s", shown = 60, min = 1 }
 note = { type = ["string", "null"], to = "about", about = "Why.", schema = { maxLength = 9 } }
 "#;
 
-fn bound(name: &str, args: Value) -> Action {
+fn bound(name: &str, args: &Value) -> Action {
     let loaded = toolset("", TOOLS);
     bind(loaded.kit(&model(Class::F)), name, &args.to_string())
 }
@@ -82,7 +82,7 @@ fn fields_are_filled_from_parameters() {
         ("wait", json!({"timeout": 2}), json!({"do": "shell", "command": "sleep 1", "timeout": 2000})),
     ];
     for (name, args, want) in table {
-        assert_eq!(bound(name, args.clone()), action(want), "{name} {args}");
+        assert_eq!(bound(name, &args), action(want), "{name} {args}");
     }
 }
 

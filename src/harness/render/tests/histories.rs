@@ -5,8 +5,12 @@ use proptest::prelude::*;
 
 use super::*;
 
-const ALL: [&str; 6] = ["minimal", "pi", "swe-agent", "mini-swe-agent", "qwen-code", "native"];
+const ALL: [&str; 7] = ["minimal", "pi", "swe-agent", "mini-swe-agent", "qwen-code", "native", "terminus-2"];
 const WIRES: [WireKind; 3] = [WireKind::Chat, WireKind::Responses, WireKind::Messages];
+
+const OBJECT: &str =
+    r#"So: {"analysis": "a", "plan": "", "commands": [{"keystrokes": "ls\n"}, {"keystrokes": "C-c"}]}"#;
+const DONE: &str = r#"{"analysis": "a", "plan": "", "commands": [], "task_complete": true}"#;
 
 fn any_call() -> impl Strategy<Value = Part> {
     let named = prop_oneof![
@@ -31,6 +35,8 @@ fn any_part() -> impl Strategy<Value = Part> {
         1 => Just(text("")),
         1 => Just(text("words")),
         1 => Just(text("```\nls\n```")),
+        1 => Just(text(OBJECT)),
+        1 => Just(text(DONE)),
         1 => Just(text("```json\n{\"name\": \"bash\", \"arguments\": {\"command\": \"ls\"}}\n```")),
         1 => Just(thinking("hm")),
     ]
