@@ -74,7 +74,7 @@ impl<'a> Replay<'a> {
         let words = if same || pairs.is_empty() { Words::AsWritten } else { Words::Other };
         match (self.said(same, &pairs), kind) {
             (Some(said), DialectKind::Calls | DialectKind::External) => {
-                self.as_calls(thread, reply, (words, said))
+                self.as_calls(thread, reply, (words, said));
             }
             (Some(said), DialectKind::Fenced) => self.as_blocks(thread, reply, &said),
             (Some(said), DialectKind::Json) => self.as_object(thread, reply, (&said, &pairs)),
