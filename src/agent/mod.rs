@@ -13,6 +13,7 @@ mod fingerprint;
 mod guard;
 mod harmless;
 mod instructions;
+mod live;
 mod named;
 mod programs;
 mod project;
@@ -24,11 +25,11 @@ mod turn;
 
 use std::collections::HashSet;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::config::CheckKeys;
-use crate::harness::{Blobs, Harness, Programs, View};
+use crate::harness::{Blobs, Harness, Live, Programs, View};
 use crate::model::{BlobId, Body, Item, ItemId, Mark, Model, Outcome, Part, Scene, Seen, Usage};
 use crate::sandbox::{Policy, Sandbox};
 use crate::store::{BlobStore, Loaded, Session};
@@ -49,6 +50,8 @@ pub struct Setup {
     pub model: Model,
     pub client: Arc<dyn Client>,
     pub harness: Arc<dyn Harness>,
+    /// Where the harness comes from, when edits of its files are to count in this session.
+    pub live: Option<Live>,
     /// Starts what an external harness runs.
     pub programs: Arc<dyn Programs>,
     pub policy: Policy,
@@ -85,6 +88,7 @@ pub struct Agent {
     model: Model,
     client: Arc<dyn Client>,
     harness: Arc<dyn Harness>,
+    live: Option<Live>,
     programs: Arc<dyn Programs>,
     policy: Policy,
     sandbox: Arc<dyn Sandbox>,
@@ -139,6 +143,9 @@ impl Agent {
         let given = items.iter().flat_map(given_ids).collect();
         let toolbox = Toolbox::default();
         toolbox.restore(items.iter().flat_map(seen));
+        for (session, cwd) in items.iter().filter_map(left_shell) {
+            toolbox.restore_shell(session, cwd);
+        }
         toolbox.restore_tasks(items.iter().filter_map(outcome));
         let drop_images = items.iter().any(|item| is_blind(item, &setup.model));
         Self {
@@ -146,6 +153,7 @@ impl Agent {
             model: setup.model,
             client: setup.client,
             harness: setup.harness.fresh().unwrap_or(setup.harness),
+            live: setup.live,
             programs: setup.programs,
             policy: setup.policy,
             sandbox: setup.sandbox,
@@ -195,6 +203,16 @@ impl Agent {
         self.scene = last.clone().unwrap_or_default();
         self.answer_open_calls(calls::Missed::Unknown).await?;
         self.note_switch().await;
+        let now = self.look_around().await;
+        if last.is_none_or(|last| !scene::same(&last, &now)) {
+            self.scene = now.clone();
+            self.push(Body::Scene(Box::new(now))).await;
+        }
+        Ok(())
+    }
+
+    /// The scene as it is now.
+    async fn look_around(&mut self) -> Scene {
         let (now, warnings) = scene::gather(&scene::Given {
             policy: &self.policy,
             config_dir: self.config_dir.as_deref(),
@@ -205,11 +223,7 @@ impl Agent {
         for warning in warnings {
             self.warn(warning).await;
         }
-        if last.is_none_or(|last| !scene::same(&last, &now)) {
-            self.scene = now.clone();
-            self.push(Body::Scene(Box::new(now))).await;
-        }
-        Ok(())
+        now
     }
 
     /// Notes in the log that another harness or model goes on from here.
@@ -282,6 +296,13 @@ fn seen(item: &Item) -> &[Seen] {
         Body::Result(result) => &result.outcome.seen,
         _ => &[],
     }
+}
+
+/// Where a command left the lasting shell that it ran in.
+fn left_shell(item: &Item) -> Option<(&str, &Path)> {
+    let Body::Result(result) = &item.body else { return None };
+    let data = &result.outcome.data;
+    Some((data["session"].as_str()?, Path::new(data["cwd"].as_str()?)))
 }
 
 fn outcome(item: &Item) -> Option<&Outcome> {

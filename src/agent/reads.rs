@@ -94,6 +94,7 @@ mod tests {
             timeout: None,
             background: false,
             yield_after: None,
+            within: Default::default(),
             cwd: None,
             about: None,
         }

@@ -40,6 +40,7 @@ impl Agent {
         self.reads = super::Reads::default();
         self.let_grow = false;
         self.out.send(Event::TurnStarted).await;
+        self.look_at_harness().await;
         self.show_named(&said.text).await;
         self.push(Body::User(said)).await;
         self.begin_form(schema).await;

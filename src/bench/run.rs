@@ -205,6 +205,8 @@ impl Runner {
             model: subject.model.clone(),
             client: watched.clone(),
             harness: own.harness.clone(),
+            // What is measured stays what it is.
+            live: None,
             policy,
             session,
             loaded: None,

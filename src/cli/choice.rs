@@ -9,7 +9,7 @@ use super::learn::careful;
 use super::setup::Base;
 use crate::agent::Holds;
 use crate::config;
-use crate::harness::{Harness, LOCAL};
+use crate::harness::{Harness, LOCAL, LoadError};
 use crate::model::{Body, Class, Item, Model, Thinking, WireKind};
 use crate::wire::catalog;
 use crate::wire::client::HttpClient;
@@ -87,7 +87,13 @@ impl Base {
         }
         self.config.model_provider = Some(last.provider.clone());
         self.config.model = Some(last.model.clone());
-        if !self.config.harness_is_for_this_run && self.library.get(&last.harness).is_ok() {
+        if self.config.harness_is_for_this_run {
+            return;
+        }
+        // A broken one ends the run with its fault: another one would see this session in another way.
+        if let Err(gone @ LoadError::Unknown { .. }) = self.library.get(&last.harness) {
+            self.warnings.push(format!("{gone}; this session goes on with the one that suits the model"));
+        } else {
             // What would be chosen anyhow stays a choice, so that it may still change with the window.
             let usual = self.chosen().is_ok_and(|(model, _)| self.harness_id(&model) == last.harness);
             if !usual {

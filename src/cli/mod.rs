@@ -59,7 +59,7 @@ enum Command {
     Exec(Box<exec::Args>),
     /// List, show, export or remove earlier sessions
     Sessions(sessions::Args),
-    /// List or show harnesses
+    /// Harnesses: list, show, make, check, compare and measure them
     Harness(harness::Args),
     /// Run one command in the sandbox, or see what the sandbox can hold here
     Sandbox(sandbox::Args),

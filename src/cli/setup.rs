@@ -13,7 +13,7 @@ use super::error::CliError;
 use super::learn::Ask;
 use crate::agent::{Bounds, Launcher as Programs, Setup, Stopper, scene};
 use crate::config::{self, Config, Dirs, Env, Inputs, Launcher, Override, Strictness};
-use crate::harness::Library;
+use crate::harness::{Library, Live};
 use crate::model::{Model, Probed, SessionId, short_hash};
 use crate::sandbox::{EnvWish, Mode, Net, Policy, PolicyError, Sandbox, Scratch, Wish};
 use crate::store::{Session, Sessions};
@@ -25,6 +25,10 @@ pub(super) struct Base {
     pub(super) env: Env,
     pub(super) dirs: Dirs,
     pub(super) cwd: PathBuf,
+    /// Root of the project.
+    pub(super) project: PathBuf,
+    /// How to trust the project, where it is not.
+    pub(super) distrust: Option<String>,
     pub(super) config: Config,
     pub(super) warnings: Vec<String>,
     pub(super) library: Library,
@@ -33,6 +37,9 @@ pub(super) struct Base {
     /// What trying the model out showed.
     pub(super) probed: Option<Probed>,
 }
+
+/// A project's harnesses, from its root.
+const HARNESSES: &str = ".tack/harnesses";
 
 /// Which session to work in.
 pub(super) enum Which {
@@ -72,13 +79,25 @@ pub(super) fn base(flags: &SessionFlags) -> Result<Base, CliError> {
     if loaded.config.sandbox.launcher == Launcher::Bwrap {
         warnings.push("sandbox.launcher: bwrap is not built yet, the built-in launcher is used".to_owned());
     }
-    let mut folders: Vec<PathBuf> = dirs.harnesses().into_iter().collect();
-    if loaded.project_trusted {
-        folders.push(project.join(".tack/harnesses"));
-    }
-    let library = Library::new(folders);
-    let mut base =
-        Base { env, dirs, cwd, config: loaded.config, warnings, library, found: None, probed: None };
+    let own: Vec<PathBuf> = dirs.harnesses().into_iter().collect();
+    let distrust = (!loaded.project_trusted).then(|| config::how_to_trust(&dirs, &project));
+    let theirs = project.join(HARNESSES);
+    let library = match &distrust {
+        None => Library::new(own).with(theirs),
+        Some(how) => Library::new(own).without(theirs, how.clone()),
+    };
+    let mut base = Base {
+        env,
+        dirs,
+        cwd,
+        project,
+        distrust,
+        config: loaded.config,
+        warnings,
+        library,
+        found: None,
+        probed: None,
+    };
     base.heed_ollama_host();
     Ok(base)
 }
@@ -121,6 +140,18 @@ fn overrides(flags: &SessionFlags) -> Result<Vec<Override>, CliError> {
 impl Base {
     pub(super) fn sessions(&self) -> Option<Sessions> {
         self.dirs.sessions().map(Sessions::new)
+    }
+
+    /// Says that the project has a hand in the harness: what it tells a model is not the user's word.
+    fn projects_part(&self, harness: &str) -> Option<String> {
+        let theirs = self.project.join(HARNESSES);
+        let files = self.library.own_files(harness).into_iter();
+        let names: Vec<String> = files
+            .filter(|file| file.starts_with(&theirs))
+            .filter_map(|file| Some(file.strip_prefix(&self.project).ok()?.display().to_string()))
+            .collect();
+        (!names.is_empty())
+            .then(|| format!("harness {harness} is, in part, this project's: {}", names.join(", ")))
     }
 
     /// The policy for commands and file tools, what to say of it, and its private `/tmp`.
@@ -271,6 +302,7 @@ impl Base {
         };
         let mut warnings = self.warnings.clone();
         warnings.extend(notices);
+        warnings.extend(self.projects_part(chosen.harness.id()));
         warnings.extend(chosen.tight);
         warnings.extend(approvals(flags));
         if let Some(loaded) = &loaded {
@@ -284,6 +316,7 @@ impl Base {
             sandbox,
             model: chosen.model,
             client,
+            live: Some(Live::new(self.library.clone(), chosen.harness.id())),
             harness: chosen.harness,
             policy,
             session,

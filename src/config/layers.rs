@@ -95,14 +95,8 @@ fn project(inputs: &Inputs, stack: &mut Stack) -> Result<bool, ConfigError> {
         let layer = load::file(&path, Author::Project(&stack.table))?;
         stack.lay(layer);
     } else if path.exists() && inputs.dirs.config_file().as_ref() != Some(&path) {
-        let text = match inputs.dirs.trust_file() {
-            Some(file) => format!(
-                "ignored, as this folder is not trusted; to trust it, add [projects.{:?}] with trusted = true to {}",
-                root.canonicalize().unwrap_or_else(|_| root.clone()).display().to_string(),
-                file.display()
-            ),
-            None => "ignored, as this folder is not trusted".to_owned(),
-        };
+        let how = trust::how_to_trust(&inputs.dirs, root);
+        let text = format!("ignored, as this folder is not trusted; {how}");
         stack.notice(&path.display().to_string(), &text);
     }
     Ok(trusted)

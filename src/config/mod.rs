@@ -28,6 +28,7 @@ pub use layers::{Inputs, Loaded, Strictness, load};
 pub use load::{Override, Warning, Weight};
 pub use model::{Choice, choose};
 pub use provider::{known, resolve, usual_model};
+pub use trust::how_to_trust;
 
 use crate::model::{Class, Prices, WireKind};
 use crate::sandbox::{GitAccess, Mode};

@@ -16,6 +16,17 @@ pub(super) fn trusts(dirs: &Dirs, root: &Path) -> (bool, Option<Warning>) {
     }
 }
 
+/// What a person does to trust this folder.
+pub fn how_to_trust(dirs: &Dirs, root: &Path) -> String {
+    let real = root.canonicalize().unwrap_or_else(|_| root.to_path_buf()).display().to_string();
+    match dirs.trust_file() {
+        Some(file) => {
+            format!("to trust it, add [projects.{real:?}] with trusted = true to {}", file.display())
+        }
+        None => "to trust it, set HOME or TACK_HOME first".to_owned(),
+    }
+}
+
 fn table(file: &Path) -> Result<Table, ConfigError> {
     load::read(file)?.map_or_else(|| Ok(Table::new()), |text| load::parse(file, &text))
 }

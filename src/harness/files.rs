@@ -1,8 +1,10 @@
 //! Where the files of harnesses are: in the binary, and in folders that win over it file by file.
 //!
-//! Knows names and bytes, not what is in them.
+//! Knows names and bytes, not what is in them. A folder may hold anything: a file that lies elsewhere, is
+//! no text or has no end is refused before it is read.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::{ErrorKind, Read};
 use std::path::{Component, Path, PathBuf};
 
 use include_dir::{Dir, include_dir};
@@ -13,6 +15,15 @@ static EMBEDDED: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/harnesses");
 
 /// Texts that harnesses share; not a harness itself.
 pub(super) const COMMON: &str = "common";
+
+/// The tables of a harness.
+pub(super) const TABLES: [&str; 2] = ["harness.toml", "tools.toml"];
+
+/// Bytes of the largest file that is read.
+const LARGEST: u64 = 1024 * 1024;
+
+/// Text files that one folder may have.
+const MOST: usize = 500;
 
 /// Folders of harness folders; a later one wins.
 #[derive(Clone)]
@@ -33,22 +44,25 @@ impl Files {
         Self { dirs }
     }
 
+    pub fn with(mut self, dir: PathBuf) -> Self {
+        self.dirs.push(dir);
+        self
+    }
+
     /// Every harness's id, and the last folder that has a part of it (None: only the binary).
     pub fn ids(&self) -> BTreeMap<String, Option<PathBuf>> {
         let embedded = EMBEDDED.dirs().filter_map(|dir| dir.path().to_str());
         let mut ids: BTreeMap<_, _> = embedded.map(|id| (id.to_owned(), None)).collect();
         for dir in &self.dirs {
-            let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
-            for entry in entries.filter(|entry| entry.path().is_dir()) {
-                if let Ok(id) = entry.file_name().into_string()
-                    && !id.starts_with('.')
-                {
-                    ids.insert(id, Some(dir.clone()));
-                }
-            }
+            ids.extend(folders(dir).into_iter().map(|id| (id, Some(dir.clone()))));
         }
         ids.remove(COMMON);
         ids
+    }
+
+    /// The last folder that has a part of this harness.
+    pub fn folder(&self, id: &str) -> Option<&PathBuf> {
+        self.dirs.iter().rev().find(|dir| dir.join(id).is_dir())
     }
 
     /// The file of that name, from the last folder that has it. None when nobody does.
@@ -61,33 +75,15 @@ impl Files {
             ));
         }
         for dir in self.dirs.iter().rev() {
-            let path = dir.join(id).join(name);
-            match std::fs::read_to_string(&path) {
-                Ok(text) => {
-                    let text = text.strip_prefix('\u{feff}').unwrap_or(&text).replace("\r\n", "\n");
-                    return Ok(Some(Found {
-                        text,
-                        path: path.display().to_string(),
-                        dir: Some(dir.join(id)),
-                    }));
-                }
-                Err(e)
-                    if matches!(
-                        e.kind(),
-                        std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
-                    ) => {}
-                Err(e) => return Err(LoadError::broken(path.display().to_string(), None, e.to_string())),
+            if let Some(found) = read_in(&dir.join(id), name)? {
+                return Ok(Some(found));
             }
         }
         let embedded = EMBEDDED.get_file(format!("{id}/{name}")).and_then(|file| file.contents_utf8());
-        Ok(embedded.map(|text| {
-            let path = format!("built-in {id}/{name}");
-            Found { text: text.to_owned(), path, dir: None }
-        }))
+        let path = format!("built-in {id}/{name}");
+        Ok(embedded.map(|text| Found { text: text.to_owned(), path, dir: None }))
     }
-}
 
-impl Files {
     /// The folder in which a harness's program lies, from the last that has it. Built-in harnesses have none.
     pub fn program(&self, id: &str, name: &str) -> Option<PathBuf> {
         let name = name.strip_prefix("./").unwrap_or(name);
@@ -96,16 +92,117 @@ impl Files {
     }
 
     /// Names of the text files (`*.md`) and grammars (`*.lark`) that a harness's folder has, wherever they lie.
-    pub fn texts(&self, id: &str) -> BTreeSet<String> {
+    pub fn texts(&self, id: &str) -> Result<BTreeSet<String>, LoadError> {
+        let mut names = self.names(id)?;
+        names.retain(|name| name.ends_with(".md") || name.ends_with(".lark"));
+        Ok(names)
+    }
+
+    /// Names of all files of a harness's folder, wherever they lie.
+    pub fn names(&self, id: &str) -> Result<BTreeSet<String>, LoadError> {
         let embedded = EMBEDDED.get_dir(id).into_iter().flat_map(Dir::files).map(include_dir::File::path);
         let mut names: BTreeSet<String> = embedded.filter_map(file_name).collect();
         for dir in &self.dirs {
-            let entries = std::fs::read_dir(dir.join(id)).into_iter().flatten().flatten();
-            names.extend(entries.filter_map(|entry| file_name(&entry.path())));
+            names.extend(listed(&dir.join(id))?);
         }
-        names.retain(|name| name.ends_with(".md") || name.ends_with(".lark"));
-        names
+        Ok(names)
     }
+
+    /// What of this harness, or of the texts that all share, lies in the folders.
+    pub fn own(&self, id: &str) -> Vec<PathBuf> {
+        let in_dir = |dir: &PathBuf| {
+            let folder = dir.join(id);
+            listed(&folder).unwrap_or_default().into_iter().map(|name| folder.join(name)).collect::<Vec<_>>()
+        };
+        self.dirs.iter().flat_map(in_dir).collect()
+    }
+
+    /// Size and time of every file in every folder: where this is as before, nothing was edited.
+    pub fn stamp(&self) -> Stamp {
+        let mut stamp = Stamp::new();
+        for dir in &self.dirs {
+            for id in folders(dir) {
+                let entries = std::fs::read_dir(dir.join(id)).into_iter().flatten().flatten().take(MOST + 8);
+                for entry in entries {
+                    // Of what a link leads to, as that is what would be read.
+                    let facts = std::fs::metadata(entry.path()).ok();
+                    let facts = facts.map(|facts| (facts.len(), facts.modified().ok()));
+                    stamp.insert(entry.path(), facts);
+                }
+            }
+        }
+        stamp
+    }
+}
+
+pub(super) type Stamp = BTreeMap<PathBuf, Option<(u64, Option<std::time::SystemTime>)>>;
+
+/// Whether the binary has a harness of this id.
+pub(super) fn is_built_in(id: &str) -> bool {
+    id != COMMON && EMBEDDED.get_dir(id).is_some()
+}
+
+/// Ids of the harnesses in a folder, [`COMMON`] among them.
+pub(super) fn folders(dir: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    let folders = entries.filter(|entry| entry.path().is_dir());
+    let names = folders.filter_map(|entry| entry.file_name().into_string().ok());
+    names.filter(|name| !name.starts_with('.')).collect()
+}
+
+/// The names of a folder's files. None there is no error.
+fn listed(folder: &Path) -> Result<BTreeSet<String>, LoadError> {
+    let broken = |what: String| LoadError::broken(folder.display().to_string(), None, what);
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(e) if is_absent(&e) => return Ok(BTreeSet::new()),
+        Err(e) => return Err(broken(format!("the folder cannot be read: {e}"))),
+    };
+    let names: BTreeSet<String> =
+        entries.flatten().take(MOST + 1).filter_map(|e| file_name(&e.path())).collect();
+    if names.len() > MOST {
+        return Err(broken(format!("the folder has more than {MOST} files; is it a harness")));
+    }
+    Ok(names)
+}
+
+fn is_absent(e: &std::io::Error) -> bool {
+    matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+}
+
+fn read_in(folder: &Path, name: &str) -> Result<Option<Found>, LoadError> {
+    let path = folder.join(name);
+    let broken = |line, what: String| LoadError::broken(path.display().to_string(), line, what);
+    let facts = match std::fs::metadata(&path) {
+        Ok(facts) => facts,
+        Err(e) if is_absent(&e) && path.symlink_metadata().is_err() => return Ok(None),
+        Err(e) if is_absent(&e) => return Err(broken(None, "the link leads nowhere".to_owned())),
+        Err(e) => return Err(broken(None, format!("cannot be read: {e}"))),
+    };
+    // Before it is opened, as to open a pipe is to wait for its writer.
+    if !facts.is_file() {
+        return Err(broken(None, "is no plain file; put a text file in its place".to_owned()));
+    }
+    if facts.len() > LARGEST {
+        let what = format!("has {} bytes; a file of a harness has at most {LARGEST}", facts.len());
+        return Err(broken(None, what));
+    }
+    let cannot = |e: std::io::Error| broken(None, format!("cannot be read: {e}"));
+    let (real, home) = (path.canonicalize().map_err(cannot)?, folder.canonicalize().map_err(cannot)?);
+    if !real.starts_with(&home) {
+        let what = format!("leads out of the harness's folder, to {}; copy the file into it", real.display());
+        return Err(broken(None, what));
+    }
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(&path).map_err(cannot)?;
+    file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(cannot)?;
+    let text = String::from_utf8(bytes).map_err(|e| {
+        let before = &e.as_bytes()[..e.utf8_error().valid_up_to()];
+        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+        broken(Some(line), "the file is not UTF-8; save it as UTF-8".to_owned())
+    })?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text).replace("\r\n", "\n");
+    Ok(Some(Found { text, path: path.display().to_string(), dir: Some(folder.to_owned()) }))
 }
 
 fn file_name(path: &Path) -> Option<String> {

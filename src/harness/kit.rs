@@ -14,9 +14,10 @@ use crate::model::{
 };
 use crate::wire::prompt::{Free, Grammar, Prompt};
 
+use super::check;
 use super::external::Program;
 use super::files::{COMMON, Files};
-use super::layers::{Case, Chain};
+use super::layers::{Case, Chain, File, near};
 use super::load::LoadError;
 use super::manifest::{DialectKind, Manifest, Offer, Repeats};
 pub(super) use super::names::{
@@ -25,7 +26,7 @@ pub(super) use super::names::{
 };
 pub(super) use super::param::bare_schema;
 use super::programs::{self, Programs};
-use super::template::{BARE, FACTS, Texts, Values};
+use super::template::{BARE, FACTS, Origin, Texts, Values};
 use super::tool::{Tool, Tools};
 use super::{
     Compaction, Harness, Masked, Rules, Saying, Submitted, Verdict, View, dialect, facts, remind, render,
@@ -44,18 +45,42 @@ pub struct Loaded {
 /// Four classes or none that minds, three results of a probe or none that tells.
 const CASES: usize = 5 * 4;
 
+/// Where a kit's tables come from, for the places of errors.
+pub(super) struct Source<'a> {
+    pub chain: &'a Chain,
+    pub case: Case,
+}
+
+impl Source<'_> {
+    pub fn fault(&self, file: File, keys: &[&str], word: Option<&str>, what: String) -> LoadError {
+        self.chain.fault((file, keys, word), self.case, what)
+    }
+
+    fn origin(&self, file: File, keys: &[&str]) -> Origin {
+        let at = self.chain.place((file, keys, None), self.case);
+        Origin { file: at.file, before: at.text.saturating_sub(1) }
+    }
+}
+
+/// A text file that the manifest names.
+struct NamedFile<'a> {
+    file: &'a String,
+    keys: Vec<String>,
+    known: &'static [&'static [&'static str]],
+}
+
 pub(super) struct Kit {
     pub id: String,
     pub manifest: Manifest,
     pub tools: Tools,
     pub surface: u64,
-    texts: Texts,
+    pub texts: Texts,
     /// Templates for fields of actions.
     pub fields: Texts,
     /// Folder of the program of each tool that runs one.
     pub programs: Programs,
     /// The harness's own text files as they are, for `file()`.
-    files: Arc<BTreeMap<String, String>>,
+    pub files: Arc<BTreeMap<String, String>>,
     /// What of a template's facts never changes: made once, as every result and request asks for it.
     bare: Values,
 }
@@ -78,18 +103,6 @@ impl Loaded {
 
     pub(super) fn program(&self) -> Option<Program> {
         self.chain.program().cloned()
-    }
-
-    /// Makes every kit there can be.
-    pub(super) fn check(&self) -> Result<(), LoadError> {
-        let classes = [None, Some(Class::S), Some(Class::M), Some(Class::L), Some(Class::F)];
-        for class in classes.into_iter().filter(|class| class.is_none_or(|class| self.chain.minds(class))) {
-            let calls = [None, Some(Calls::Wire), Some(Calls::Text), Some(Calls::None)];
-            for calls in calls.into_iter().filter(|calls| calls.is_none_or(|calls| self.chain.tells(calls))) {
-                Kit::new(&self.files, &self.chain, Case { class, calls })?;
-            }
-        }
-        Ok(())
     }
 
     /// What the tables of this harness can tell of the model.
@@ -137,11 +150,31 @@ fn place(case: Case) -> usize {
 }
 
 impl Kit {
+    /// What a folder has a part in is tried before it is used; the binary's own are, by tests.
     fn new(files: &Files, chain: &Chain, case: Case) -> Result<Self, LoadError> {
-        let (manifest, tools) = chain.merge(case)?;
+        let mut faults = Vec::new();
+        let kit = Self::make(files, chain, case, &mut faults);
+        let ids = chain.ids();
+        let is_built_in = ids.iter().map(String::as_str).chain([COMMON]).all(|id| files.own(id).is_empty());
+        if let Some(kit) = &kit
+            && faults.is_empty()
+            && !is_built_in
+        {
+            check::try_out(kit, &Source { chain, case }, &mut faults);
+        }
+        match (faults.into_iter().next(), kit) {
+            (None, Some(kit)) => Ok(kit),
+            (Some(fault), _) => Err(fault),
+            (None, None) => unreachable!("a kit that is not made has a fault"),
+        }
+    }
+
+    /// Goes on after a fault as far as that makes sense. Where no kit comes of it, there is a fault.
+    pub fn make(files: &Files, chain: &Chain, case: Case, faults: &mut Vec<LoadError>) -> Option<Self> {
+        let (manifest, tools) = chain.merge(case, faults)?;
         let surface = surface(&manifest, &tools);
-        let programs = programs::of(files, chain, &tools)?;
-        let (own, paths) = own_texts(files, chain)?;
+        let programs = programs::of(files, &tools, &Source { chain, case }, faults);
+        let (own, paths) = own_texts(files, chain).map_err(|fault| faults.push(fault)).ok()?;
         let bare = Values::of_tools(&manifest.id, &tools).with("offer", manifest.dialect.offer);
         let mut kit = Self {
             id: manifest.id.clone(),
@@ -154,157 +187,155 @@ impl Kit {
             files: Arc::new(own),
             bare,
         };
-        kit.check_tools()?;
-        if case == Case::default() {
-            kit.check_names()?;
-        }
-        kit.add_common(files)?;
-        kit.add_inline()?;
-        kit.add_fills()?;
-        kit.add_files(&paths)?;
-        Ok(kit)
+        let source = Source { chain, case };
+        check::tables(&kit, &source, faults);
+        kit.add_common(files, faults);
+        kit.add_inline(&source, faults);
+        kit.add_fills(&source, faults);
+        kit.add_files(&source, &paths, faults);
+        Some(kit)
     }
 
-    fn add_common(&mut self, files: &Files) -> Result<(), LoadError> {
-        for name in files.texts(COMMON) {
-            if let Some(found) = files.read(COMMON, &name)? {
-                let known: &[&[&str]] = match name.as_str() {
-                    "facts.md" => &[FACTS, &facts::NAMES],
-                    "masked.md" => &[BARE, &render::MASKED],
-                    _ => &[BARE, SAYING],
-                };
-                self.texts.add(&format!("{COMMON}/{name}"), &found.text, known, &found.path)?;
-            }
+    fn add_common(&mut self, files: &Files, faults: &mut Vec<LoadError>) {
+        let names = files.texts(COMMON).unwrap_or_else(|fault| {
+            faults.push(fault);
+            Default::default()
+        });
+        for name in names {
+            let known: &[&[&str]] = match name.as_str() {
+                "facts.md" => &[FACTS, &facts::NAMES],
+                "masked.md" => &[BARE, &render::MASKED],
+                _ => &[BARE, SAYING],
+            };
+            let added = files.read(COMMON, &name).and_then(|found| match found {
+                Some(found) => {
+                    let origin = Origin::file(&found.path);
+                    self.texts.add(&format!("{COMMON}/{name}"), &found.text, known, origin)
+                }
+                None => Ok(()),
+            });
+            faults.extend(added.err());
         }
-        Ok(())
     }
 
     /// Templates that stand in the tables themselves.
-    fn add_inline(&mut self) -> Result<(), LoadError> {
-        let path = |table: &str| format!("{}/{table}", self.id);
+    fn add_inline(&mut self, source: &Source<'_>, faults: &mut Vec<LoadError>) {
         let (manifest, texts) = (&self.manifest, &mut self.texts);
+        let mut add = |name: &str, text: &str, known: &[&[&str]], at: (File, &[&str])| {
+            faults.extend(texts.add(name, text, known, source.origin(at.0, at.1)).err());
+        };
         for (name, tool) in self.tools.iter() {
             if let Some(text) = &tool.result {
-                texts.add(&result_name(name), text, &[FACTS, SAYING], &path("tools.toml"))?;
+                add(&result_name(name), text, &[FACTS, SAYING], (File::Tools, &[name, "result"]));
             }
             if let Some(text) = &tool.status {
-                texts.add(&status_name(name), text, &[FACTS, SAYING], &path("tools.toml"))?;
+                add(&status_name(name), text, &[FACTS, SAYING], (File::Tools, &[name, "status"]));
             }
         }
-        let path = path("harness.toml");
         for (name, text) in manifest.errors.iter() {
             if let Some(text) = text {
-                texts.add(&error_name(name), text, &[BARE, SAYING], &path)?;
+                add(&error_name(name), text, &[BARE, SAYING], (File::Manifest, &["errors", name]));
             }
         }
         for (which, bad) in manifest.messages.bad_calls() {
-            texts.add(&bad_call_name(which), &bad.args, &[BARE, SAYING], &path)?;
+            let keys = ["messages", which, "args"];
+            add(&bad_call_name(which), &bad.args, &[BARE, SAYING], (File::Manifest, &keys));
         }
         for (name, hint) in manifest.absent.iter() {
-            texts.add(&absent_name(name), hint, &[BARE], &path)?;
+            add(&absent_name(name), hint, &[BARE], (File::Manifest, &["absent", name]));
         }
         for (at, opening) in manifest.opening.iter().enumerate() {
-            match (&opening.text, &opening.file) {
-                (Some(text), None) => texts.add(&opening_name(at), text, &[FACTS], &path)?,
-                (None, Some(_)) => {}
-                (Some(_), Some(_)) | (None, None) => {
-                    let what = "an `opening` has either `text` or `file`".to_owned();
-                    return Err(LoadError::broken(path, None, what));
-                }
+            if let Some(text) = &opening.text {
+                let keys = ["opening", &at.to_string(), "text"];
+                add(&opening_name(at), text, &[FACTS], (File::Manifest, &keys));
             }
         }
         if let Some(text) = &manifest.notes.wrap {
-            texts.add(WRAP, text, &[FACTS, &["text", "kind"]], &path)?;
+            add(WRAP, text, &[FACTS, &["text", "kind"]], (File::Manifest, &["notes", "wrap"]));
         }
         for (at, reminder) in manifest.reminder.iter().enumerate() {
             if let Some(text) = &reminder.wrap {
-                texts.add(&wrap_name(at), text, &[FACTS, &["text"]], &path)?;
+                let keys = ["reminder", &at.to_string(), "wrap"];
+                add(&wrap_name(at), text, &[FACTS, &["text"]], (File::Manifest, &keys));
             }
         }
-        Ok(())
     }
 
     /// Templates over the parameters of a call.
-    fn add_fills(&mut self) -> Result<(), LoadError> {
-        let path = format!("{}/tools.toml", self.id);
+    fn add_fills(&mut self, source: &Source<'_>, faults: &mut Vec<LoadError>) {
         for (name, tool) in self.tools.iter() {
             let known: Vec<&str> = tool.params.names().chain(["args"]).collect();
             let own =
                 tool.when.iter().flat_map(|(word, v)| v.fill.iter().map(move |fill| (Some(word), fill)));
             for (word, (field, text)) in tool.fill.iter().map(|fill| (None, fill)).chain(own) {
+                let keys: Vec<&str> = match word {
+                    Some(word) => vec![name, "when", word, "fill", field],
+                    None => vec![name, "fill", field],
+                };
                 if field == "command" && super::bind::has_loose_hole(text) {
                     let what = format!(
                         "`{name}` fills `command` within quotes, a here-document or a comment; leave those out, as \
                          what is filled in is quoted anyway"
                     );
-                    return Err(LoadError::broken(path, None, what));
+                    faults.push(source.fault(File::Tools, &keys, None, what));
+                    continue;
                 }
-                self.fields.add(&fill_name(name, word, field), text, &[&known], &path)?;
+                let origin = source.origin(File::Tools, &keys);
+                faults.extend(self.fields.add(&fill_name(name, word, field), text, &[&known], origin).err());
             }
         }
-        Ok(())
+    }
+
+    /// Text files that the manifest names, with the keys that name them and what their templates know.
+    fn named_files(&self) -> Vec<NamedFile<'_>> {
+        let m = &self.manifest;
+        let facts: &[&[&str]] = &[FACTS];
+        let mut named = Vec::new();
+        let mut add = |file, keys: &[&str], known| {
+            named.push(NamedFile { file, keys: keys.iter().map(|&key| key.to_owned()).collect(), known });
+        };
+        m.system.blocks.iter().for_each(|file| add(file, &["system", "blocks"], facts));
+        m.system.append.iter().for_each(|file| add(file, &["system", "append"], facts));
+        for (at, opening) in m.opening.iter().enumerate() {
+            opening.file.iter().for_each(|file| add(file, &["opening", &at.to_string(), "file"], facts));
+        }
+        for (at, reminder) in m.reminder.iter().enumerate() {
+            add(&reminder.file, &["reminder", &at.to_string(), "file"], facts);
+        }
+        for (at, more) in m.user.more.iter().enumerate() {
+            add(&more.file, &["user", "more", &at.to_string(), "file"], facts);
+        }
+        let said: &[&[&str]] = &[FACTS, &["text"]];
+        m.user.first.iter().for_each(|file| add(file, &["user", "first"], said));
+        m.user.each.iter().for_each(|file| add(file, &["user", "each"], said));
+        let replies: &[&[&str]] = &[FACTS, SAYING];
+        m.turn.retry.iter().for_each(|file| add(file, &["loop", "retry"], replies));
+        m.submit.confirm.iter().for_each(|file| add(file, &["submit", "confirm"], replies));
+        m.dialect.frame.iter().for_each(|file| add(file, &["dialect", "frame"], replies));
+        let loops: &[&[&str]] = &[BARE, SAYING];
+        m.compact.files().for_each(|(key, file)| add(file, &["compact", key], loops));
+        named
     }
 
     /// Templates that the manifest names by file.
-    fn add_files(&mut self, paths: &BTreeMap<String, String>) -> Result<(), LoadError> {
-        let m = &self.manifest;
-        let plain = m.system.blocks.iter().chain(&m.system.append);
-        let plain = plain.chain(m.opening.iter().filter_map(|o| o.file.as_ref()));
-        let plain = plain.chain(m.reminder.iter().map(|r| &r.file));
-        let plain = plain.chain(m.user.more.iter().map(|more| &more.file));
-        let said = m.user.first.iter().chain(&m.user.each);
-        let replies = m.turn.retry.iter().chain(&m.submit.confirm).chain(&m.dialect.frame);
-        let loops = m.compact.files();
-        let known = [&[FACTS][..], &[FACTS, &["text"]], &[FACTS, SAYING], &[BARE, SAYING]];
-        let named = plain
-            .map(|file| (file, known[0]))
-            .chain(said.map(|file| (file, known[1])))
-            .chain(replies.map(|file| (file, known[2])))
-            .chain(loops.map(|file| (file, known[3])));
-        for (file, known) in named {
+    fn add_files(
+        &mut self,
+        source: &Source<'_>,
+        paths: &BTreeMap<String, String>,
+        faults: &mut Vec<LoadError>,
+    ) {
+        let mut texts = std::mem::replace(&mut self.texts, Texts::new());
+        for NamedFile { file, keys, known } in self.named_files() {
             let Some(text) = self.files.get(file) else {
-                let near = super::load::nearest(file, self.files.keys().map(String::as_str));
-                let near = near.map(|n| format!("; did you mean `{n}`")).unwrap_or_default();
+                let near = near(file, self.files.keys().map(String::as_str));
                 let what = format!("names the file `{file}`, which the harness does not have{near}");
-                return Err(LoadError::broken(format!("{}/harness.toml", self.id), None, what));
+                let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+                faults.push(source.fault(File::Manifest, &keys, Some(file), what));
+                continue;
             };
-            self.texts.add(file, text, known, &paths[file])?;
+            faults.extend(texts.add(file, text, known, Origin::file(&paths[file])).err());
         }
-        Ok(())
-    }
-
-    /// What serde cannot see: kinds, parameters and reminders that are named in the tables.
-    fn check_tools(&self) -> Result<(), LoadError> {
-        let broken = |what: String| LoadError::broken(format!("{}/tools.toml", self.id), None, what);
-        for (name, tool) in self.tools.iter() {
-            for kind in tool.kinds() {
-                if !super::bind::KINDS.contains(&kind) {
-                    let near = super::load::nearest(kind, super::bind::KINDS.iter().copied());
-                    let near = near.map(|n| format!("; did you mean `{n}`")).unwrap_or_default();
-                    return Err(broken(format!("`{name}` does `{kind}`, which tack cannot do{near}")));
-                }
-            }
-            if tool.kinds().next().is_none() || (tool.pick.is_some() == tool.when.is_empty()) {
-                return Err(broken(format!("`{name}` needs `does`, or `pick` together with `when`")));
-            }
-            let variants = tool.when.iter().flat_map(|(_, v)| v.needs.iter().chain(&v.uses));
-            let mut named =
-                variants.chain(&tool.args).chain(&tool.pick).chain(&tool.free).chain(&tool.tokens);
-            if let Some(param) = named.find(|param| tool.params.find(param).is_none()) {
-                return Err(broken(format!(
-                    "`{name}` names the parameter `{param}`, which it does not have"
-                )));
-            }
-            if let (Some(_), Some(grammar)) = (&tool.free, &tool.grammar) {
-                let known = ["lark", "regex"].contains(&grammar.syntax.as_str());
-                if !known || !self.files.contains_key(&grammar.file) {
-                    return Err(broken(format!(
-                        "the `grammar` of `{name}` needs `syntax` (lark or regex) and `file`, a file of the harness"
-                    )));
-                }
-            }
-        }
-        Ok(())
+        self.texts = texts;
     }
 
     /// The tool's input as free text, with the grammar's definition read from its file.
@@ -315,39 +346,6 @@ impl Kit {
             Some(Grammar { syntax: grammar.syntax.clone(), definition })
         });
         Some(Free { field, grammar })
-    }
-
-    /// Tools that the manifest names. A class may drop one of them, and its reminder with it.
-    fn check_names(&self) -> Result<(), LoadError> {
-        let dialect = &self.manifest.dialect;
-        let hands_in = |(_, tool): (&str, &Tool)| tool.does.as_deref() == Some("submit");
-        let lacks = match dialect.kind {
-            DialectKind::Json if dialect.calls.is_none() => Some("`calls`, the field with the list of calls"),
-            DialectKind::Json if dialect.done.is_some() && !self.tools.iter().any(hands_in) => {
-                Some("a tool that does `submit`, which `done` calls")
-            }
-            DialectKind::Json | DialectKind::Calls | DialectKind::Fenced | DialectKind::External => None,
-        };
-        if let Some(lacks) = lacks {
-            let what = format!("a `dialect` of kind `json` needs {lacks}");
-            return Err(LoadError::broken(format!("{}/harness.toml", self.id), None, what));
-        }
-        let bare = self.manifest.dialect.bare.iter();
-        let since = self.manifest.reminder.iter().flat_map(|r| &r.when.results_since);
-        let defers = self.tools.iter().find(|(_, tool)| tool.defer && tool.on_wire());
-        if let Some((name, _)) =
-            defers.filter(|_| !self.tools.iter().any(|(_, t)| t.kinds().any(|k| k == "tools")))
-        {
-            let what = format!("`{name}` has `defer`, and no tool does `tools`, which would find it");
-            return Err(LoadError::broken(format!("{}/tools.toml", self.id), None, what));
-        }
-        match bare.chain(since).find(|name| self.tools.find(name).is_none()) {
-            Some(name) => {
-                let what = format!("names the tool `{name}`, which the harness does not have");
-                Err(LoadError::broken(format!("{}/harness.toml", self.id), None, what))
-            }
-            None => Ok(()),
-        }
     }
 
     /// Facts for a template in a session.
@@ -415,7 +413,9 @@ impl Kit {
                 safe_names: edit.safe_names,
                 most: set(read.most),
             },
+            shell: self.manifest.shell.rules(),
             reads: turn.reads,
+            timeouts: turn.timeouts.filter(|most| *most > 0),
             check_rounds: check.rounds,
             check_limit: check.limit.saturating_mul(1000),
             compact_at: set(context.tokens),
@@ -534,7 +534,7 @@ impl Harness for Loaded {
 
 /// What texts about a call, a result or the loop may use besides the facts.
 #[rustfmt::skip]
-const SAYING: &[&str] = &[
+pub(super) const SAYING: &[&str] = &[
     "text", "out", "action", "args", "name", "names", "closest", "param", "wanted", "got", "missing",
     "problem", "example", "usage", "found", "why", "times", "left", "summary", "request", "diff", "shown",
     "count", "command", "exit", "tail", "focus", "schema", "first", "files", "before", "call", "output_file",
@@ -550,13 +550,13 @@ fn first_prompt(items: &[Item]) -> &str {
     said.unwrap_or_default()
 }
 
-type Named = BTreeMap<String, String>;
+pub(super) type Named = BTreeMap<String, String>;
 
 /// The chain's text files by name, and where each was found.
-fn own_texts(files: &Files, chain: &Chain) -> Result<(Named, Named), LoadError> {
+pub(super) fn own_texts(files: &Files, chain: &Chain) -> Result<(Named, Named), LoadError> {
     let (mut texts, mut paths) = (Named::new(), Named::new());
     for id in chain.ids() {
-        for name in files.texts(&id) {
+        for name in files.texts(&id)? {
             if !texts.contains_key(&name)
                 && let Some(found) = files.read(&id, &name)?
             {

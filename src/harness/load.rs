@@ -9,8 +9,9 @@ use sha2::{Digest, Sha256};
 use crate::model::{Class, Model, hex};
 
 use super::Harness;
+use super::check::{self, Report};
 use super::external::{External, Program};
-use super::files::{COMMON, Files};
+use super::files::{self, COMMON, Files};
 use super::kit::Loaded;
 use super::layers::Chain;
 use super::manifest::Manifest;
@@ -26,8 +27,13 @@ pub enum LoadError {
     Unknown { id: String, near: Vec<String> },
     #[error("{file}{}: {what}", line.map(|n| format!(":{n}")).unwrap_or_default())]
     Broken { file: String, line: Option<usize>, what: String },
-    #[error("`extends` goes in a circle: {chain}")]
-    Cycle { chain: String },
+    #[error("harness `{id}` is this project's own, in {}, and the folder is not trusted: {how}", folder.display())]
+    Untrusted {
+        id: String,
+        folder: PathBuf,
+        /// How to trust it, for people.
+        how: String,
+    },
 }
 
 impl LoadError {
@@ -57,19 +63,40 @@ pub struct Listing {
     /// The folder that has a part of it; None when all of it is built in.
     pub from: Option<PathBuf>,
     pub extends: Option<String>,
+    /// The binary has one of this id.
+    pub built_in: bool,
     /// Estimate of system prompt, opening and tools on a sample scene: characters through 4.
     pub tokens: usize,
 }
 
 /// The harnesses of the binary and of some folders.
+#[derive(Clone)]
 pub struct Library {
-    files: Files,
+    pub(super) files: Files,
+    untrusted: Option<Untrusted>,
+}
+
+/// A folder of harnesses that is not used, and what to do about it.
+#[derive(Clone)]
+struct Untrusted {
+    folder: PathBuf,
+    how: String,
 }
 
 impl Library {
     /// Of the folders, which need not exist, a later one wins over an earlier one.
     pub fn new(dirs: Vec<PathBuf>) -> Self {
-        Self { files: Files::new(dirs) }
+        Self { files: Files::new(dirs), untrusted: None }
+    }
+
+    /// The same, where this folder's harnesses are named but not used. `how` says what would trust it.
+    pub fn without(self, folder: PathBuf, how: String) -> Self {
+        Self { untrusted: Some(Untrusted { folder, how }), ..self }
+    }
+
+    /// The same with one more folder, which wins over the others.
+    pub fn with(self, folder: PathBuf) -> Self {
+        Self { files: self.files.with(folder), ..self }
     }
 
     pub fn ids(&self) -> Vec<String> {
@@ -78,10 +105,45 @@ impl Library {
 
     /// All harnesses in order of their ids; one that does not load says why.
     pub fn list(&self) -> Vec<(String, Result<Listing, LoadError>)> {
-        self.ids()
-            .into_iter()
-            .map(|id| (id.clone(), self.sample(&id, &sample::model()).map(|s| s.listing)))
-            .collect()
+        let row = |id: String| (id.clone(), self.sample(&id, &sample::model()).map(|s| s.listing));
+        let mut rows: Vec<_> = self.ids().into_iter().map(row).collect();
+        rows.extend(self.refused().into_iter().map(|id| (id.clone(), Err(self.distrust(&id)))));
+        rows.sort_by(|a, b| a.0.cmp(&b.0));
+        rows
+    }
+
+    /// Harnesses of a folder that is not trusted. One may have the id of another that is used.
+    fn refused(&self) -> Vec<String> {
+        let folders = self.untrusted.iter().flat_map(|untrusted| files::folders(&untrusted.folder));
+        folders.filter(|id| id != COMMON).collect()
+    }
+
+    fn distrust(&self, id: &str) -> LoadError {
+        let untrusted = self.untrusted.clone();
+        let (folder, how) = untrusted.map(|untrusted| (untrusted.folder, untrusted.how)).unwrap_or_default();
+        LoadError::Untrusted { id: id.to_owned(), folder, how }
+    }
+
+    /// The files in folders that this harness is made of, those of what it extends and of [`COMMON`] too.
+    pub fn own_files(&self, id: &str) -> Vec<PathBuf> {
+        let ids =
+            Chain::read(&self.files, id).map(|chain| chain.ids()).unwrap_or_else(|_| vec![id.to_owned()]);
+        ids.iter().map(String::as_str).chain([COMMON]).flat_map(|id| self.files.own(id)).collect()
+    }
+
+    /// Whether the binary has a harness of this id.
+    pub fn is_built_in(&self, id: &str) -> bool {
+        files::is_built_in(id)
+    }
+
+    /// The files of a harness's own folder, those it extends left out, as they are in use.
+    pub fn sources(&self, id: &str) -> Result<Vec<(String, String)>, LoadError> {
+        self.known(id)?;
+        let mut sources = Vec::new();
+        for name in self.files.names(id)? {
+            sources.extend(self.files.read(id, &name)?.map(|found| (name, found.text)));
+        }
+        Ok(sources)
     }
 
     pub fn get(&self, id: &str) -> Result<Arc<dyn Harness>, LoadError> {
@@ -93,9 +155,20 @@ impl Library {
         self.load(id)?.ready(model).map(finished)
     }
 
-    /// Reads all there is of a harness: every class's table, with every result of a probe.
+    /// Reads and tries all there is of a harness: every class's table, with every result of a probe.
     pub fn check(&self, id: &str) -> Result<(), LoadError> {
-        self.load(id)?.check()
+        match self.report(id).faults.into_iter().next() {
+            Some(fault) => Err(fault),
+            None => Ok(()),
+        }
+    }
+
+    /// All that is wrong with a harness.
+    pub fn report(&self, id: &str) -> Report {
+        match self.known(id) {
+            Ok(()) => check::report(self, id),
+            Err(fault) => Report::of(fault),
+        }
     }
 
     /// Hash of every file that the harness is made of, 16 hex digits: with another it is another one.
@@ -111,7 +184,7 @@ impl Library {
         }
         for id in ids {
             let names = ["harness.toml", "tools.toml"].map(str::to_owned).into_iter();
-            for name in names.chain(self.files.texts(&id)) {
+            for name in names.chain(self.files.texts(&id)?) {
                 if let Some(found) = self.files.read(&id, &name)? {
                     // Lengths, so that no file can pass for two.
                     hasher.update(format!("{id}/{name} {} {}", name.len(), found.text.len()));
@@ -156,15 +229,23 @@ impl Library {
     }
 
     pub(super) fn load(&self, id: &str) -> Result<Loaded, LoadError> {
-        let ids = self.files.ids();
-        if !ids.contains_key(id) {
-            let mut near: Vec<_> = ids.into_keys().map(|known| (similarity(id, &known), known)).collect();
-            near.retain(|(score, _)| *score > 0.7);
-            near.sort_by(|a, b| b.0.total_cmp(&a.0));
-            let near = near.into_iter().take(3).map(|(_, known)| known).collect();
-            return Err(LoadError::Unknown { id: id.to_owned(), near });
-        }
+        self.known(id)?;
         Loaded::new(self.files.clone(), Chain::read(&self.files, id)?)
+    }
+
+    fn known(&self, id: &str) -> Result<(), LoadError> {
+        let ids = self.files.ids();
+        if ids.contains_key(id) {
+            return Ok(());
+        }
+        if self.refused().iter().any(|refused| refused == id) {
+            return Err(self.distrust(id));
+        }
+        let mut near: Vec<_> = ids.into_keys().map(|known| (similarity(id, &known), known)).collect();
+        near.retain(|(score, _)| *score > 0.7);
+        near.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let near = near.into_iter().take(3).map(|(_, known)| known).collect();
+        Err(LoadError::Unknown { id: id.to_owned(), near })
     }
 
     /// This harness and those that it starts from, the nearest first.
@@ -180,7 +261,10 @@ impl Library {
     /// The harness's own manifest, without what it extends. None when it is broken: `auto` goes on.
     fn head(&self, id: &str) -> Option<Manifest> {
         let found = self.files.read(id, "harness.toml").ok()??;
-        toml::from_str(&found.text).ok()
+        let head: Manifest = toml::from_str(&found.text).ok()?;
+        let patterns = head.claims.models.iter().chain(&head.claims.providers);
+        let sound = patterns.map(|pattern| wrong_pattern(pattern)).all(|wrong| wrong.is_none());
+        sound.then_some(head)
     }
 }
 
@@ -204,6 +288,26 @@ pub(super) fn matches_any(globs: &[String], name: &str) -> bool {
 
 fn glob(pattern: &str) -> Option<GlobMatcher> {
     GlobBuilder::new(pattern).case_insensitive(true).build().ok().map(|glob| glob.compile_matcher())
+}
+
+/// Names that have nothing in common: what matches them all matches any.
+const ANY: [&str; 6] = ["a", "Zq-7", "gpt-5.1", "qwen2.5-coder:7b", "org/Name.x_1B", "0"];
+
+/// What is wrong with a pattern of names, if anything.
+pub(super) fn wrong_pattern(pattern: &str) -> Option<String> {
+    if pattern.trim().is_empty() {
+        return Some("an empty pattern matches nothing; leave it out".to_owned());
+    }
+    let built = match GlobBuilder::new(pattern).case_insensitive(true).build() {
+        Ok(built) => built.compile_matcher(),
+        Err(e) => return Some(format!("`{pattern}` is no pattern: {}", e.kind())),
+    };
+    ANY.iter().all(|name| built.is_match(name)).then(|| {
+        format!(
+            "`{pattern}` would catch every model; name the harness where it is wanted instead, with --harness or \
+             `harness` in the configuration"
+        )
+    })
 }
 
 /// The name that was probably meant.

@@ -5,21 +5,25 @@
 //! are a tool's surface name and parameters known.
 
 mod bind;
+mod check;
 mod dialect;
 mod external;
 mod facts;
 mod files;
 mod kit;
 mod layers;
+mod live;
 mod load;
 mod manifest;
 mod names;
 mod param;
+mod place;
 mod programs;
 mod remind;
 mod render;
 mod sample;
 mod saying;
+mod spell;
 mod tell;
 mod template;
 mod tool;
@@ -28,14 +32,17 @@ mod wish;
 #[cfg(test)]
 mod testing;
 
+pub use check::Report;
 pub(crate) use dialect::after_thinking as past_thinking;
 pub(crate) use dialect::file::paths as named;
 pub use dialect::form as read_loose;
 pub use external::{NoPrograms, Program, Programs, Started, Tree};
+pub use live::{Live, Look};
 pub use load::{LOCAL, Library, Listing, LoadError};
 pub use manifest::{Kept, Show, Strategy};
 pub use sample::{Sample, model as sample_model, prompt as sample_prompt, scene as sample_scene, tokens};
 pub use saying::{Saying, Told};
+pub use spell::Spelled;
 pub use wish::{asks_for_change, asks_for_repair, only_asks};
 
 use std::sync::Arc;
@@ -43,7 +50,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use crate::model::{
-    BlobId, Guards, Item, Limits, Model, Note, Outcome, Part, Reply, Scene, ToolCall, WireKind,
+    BlobId, Guards, Item, Limits, Model, Note, Outcome, Part, Reply, Scene, ShellRules, ToolCall, WireKind,
 };
 use crate::wire::prompt::Prompt;
 
@@ -186,8 +193,12 @@ pub struct Rules {
     pub shell_timeout_most: u64,
     /// What file tools hold a call to.
     pub guards: Guards,
+    /// How commands are run.
+    pub shell: ShellRules,
     /// Calls that only read, in a row, before the model is told to act.
     pub reads: Option<u32>,
+    /// Commands in a row that ran into their time limit before the turn is ended.
+    pub timeouts: Option<u32>,
     /// How often the output of the project's own check goes back to the model; 0: it is not run.
     pub check_rounds: u32,
     /// Time limit of the check, in milliseconds.

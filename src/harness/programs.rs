@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::files::Files;
-use super::layers::Chain;
+use super::kit::Source;
+use super::layers::File;
 use super::load::LoadError;
 use super::tool::Tools;
 
@@ -11,36 +12,32 @@ use super::tool::Tools;
 pub(super) type Programs = BTreeMap<String, String>;
 
 /// Where the programs of tools lie.
-pub(super) fn of(files: &Files, chain: &Chain, tools: &Tools) -> Result<Programs, LoadError> {
-    let ids = chain.ids();
-    let id = &ids[0];
-    let broken = |what: String| LoadError::broken(format!("{id}/tools.toml"), None, what);
+pub(super) fn of(files: &Files, tools: &Tools, source: &Source<'_>, faults: &mut Vec<LoadError>) -> Programs {
+    let ids = source.chain.ids();
     let mut found = Programs::new();
     for (name, tool) in tools.iter() {
-        match (tool.kinds().any(|kind| kind == "script"), tool.run.is_empty()) {
+        let what = match (tool.kinds().any(|kind| kind == "script"), tool.run.is_empty()) {
             (false, true) => continue,
-            (true, false) => {}
-            (false, false) => {
-                return Err(broken(format!(
-                    "`{name}` has `run`, which only a tool that does `script` may have"
-                )));
-            }
+            (false, false) => format!("`{name}` has `run`, which only a tool that does `script` may have"),
             (true, true) => {
-                return Err(broken(format!(
-                    "`{name}` does `script` and needs `run`, such as [\"python3\", \"count.py\"]"
-                )));
+                format!("`{name}` does `script` and needs `run`, such as [\"python3\", \"count.py\"]")
             }
-        }
-        let mut places = ids.iter().flat_map(|id| tool.run.iter().filter_map(|word| files.program(id, word)));
-        let Some(folder) = places.next() else {
-            return Err(broken(format!(
-                "`{name}` runs `{}`, and none of that is a file in the harness's folder; put the script there",
-                tool.run.join(" ")
-            )));
+            (true, false) => {
+                let mut places =
+                    ids.iter().flat_map(|id| tool.run.iter().filter_map(|word| files.program(id, word)));
+                if let Some(folder) = places.next() {
+                    // Commands run elsewhere.
+                    let folder = std::path::absolute(&folder).unwrap_or(folder);
+                    found.insert(name.to_owned(), folder.display().to_string());
+                    continue;
+                }
+                format!(
+                    "`{name}` runs `{}`, and none of that is a file in the harness's folder; put the script there",
+                    tool.run.join(" ")
+                )
+            }
         };
-        // Commands run elsewhere.
-        let folder = std::path::absolute(&folder).unwrap_or(folder);
-        found.insert(name.to_owned(), folder.display().to_string());
+        faults.push(source.fault(File::Tools, &[name, "run"], None, what));
     }
-    Ok(found)
+    found
 }

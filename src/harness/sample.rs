@@ -99,6 +99,7 @@ pub(super) fn of(harness: &Loaded, model: &Model, from: Option<PathBuf>) -> Resu
         summary: manifest.summary.clone(),
         mirrors: manifest.mirrors.clone(),
         from,
+        built_in: super::files::is_built_in(&kit.id),
         extends: manifest.extends.clone(),
         tokens: tokens(&prompt),
     };

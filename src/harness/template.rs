@@ -29,13 +29,42 @@ pub(super) const FACTS: &[&str] = &[
 /// The templates of one harness, compiled.
 pub(super) struct Texts {
     env: Environment<'static>,
+    /// The text of each, and where it stands.
+    places: BTreeMap<String, (String, Origin)>,
 }
+
+/// Where a template's text begins: in this file, behind so many lines.
+#[derive(Clone, Debug)]
+pub(super) struct Origin {
+    pub file: String,
+    pub before: usize,
+}
+
+impl Origin {
+    pub fn file(file: &str) -> Self {
+        Self { file: file.to_owned(), before: 0 }
+    }
+
+    pub fn broken(&self, line: Option<usize>, what: String) -> LoadError {
+        let line = line.map(|line| line + self.before).or((self.before > 0).then_some(self.before));
+        LoadError::broken(self.file.clone(), line, what)
+    }
+}
+
+/// Work that one text may take, in instructions of minijinja and what it charges for memory: far above
+/// what a long answer needs, and over in less than a second.
+const WORK: u64 = 5_000_000;
+
+/// Bytes that one text may come to.
+const LONGEST: usize = 2 * 1024 * 1024;
 
 impl Texts {
     pub fn new() -> Self {
         let mut env = Environment::new();
         env.set_undefined_behavior(UndefinedBehavior::SemiStrict);
         env.set_auto_escape_callback(|_| AutoEscape::None);
+        env.set_fuel(Some(WORK));
+        env.set_recursion_limit(DEEPEST);
         // The built-in filter writes `<` as `\u003c`, for web pages.
         env.add_filter("tojson", |value: Value, named: Kwargs| {
             let wrong = |e: serde_json::Error| Error::new(ErrorKind::BadSerialization, e.to_string());
@@ -53,13 +82,13 @@ impl Texts {
             Ok::<_, Error>(numbered(text, from, (width, &gap)))
         });
         env.add_filter("chomp", |text: &str| text.trim_end_matches(['\n', '\r']).to_owned());
-        Self { env }
+        Self { env, places: BTreeMap::new() }
     }
 
     /// Templates for fields of an action. An absent parameter is nothing; in a `command`, what a hole holds
     /// is one word of the shell, a list one for each element.
     pub fn for_fields() -> Self {
-        let Self { mut env } = Self::new();
+        let Self { mut env, places } = Self::new();
         env.set_undefined_behavior(UndefinedBehavior::Chainable);
         env.set_auto_escape_callback(|name| match name.ends_with(".command") {
             true => AutoEscape::Custom("shell".into()),
@@ -71,16 +100,20 @@ impl Texts {
             _ => minijinja::escape_formatter(out, state, value),
         });
         env.add_filter("quote", |value: Value| quote(&value).map(Value::from_safe_string));
-        Self { env }
+        Self { env, places }
     }
 
-    /// Adds a template that may use the `known` names. `path` is for the error.
-    pub fn add(&mut self, name: &str, text: &str, known: &[&[&str]], path: &str) -> Result<(), LoadError> {
-        let broken = |line, what| LoadError::broken(path.to_owned(), line, what);
-        self.env
-            .add_template_owned(name.to_owned(), text.to_owned())
-            .map_err(|e| broken(e.line(), e.detail().unwrap_or("no valid template").to_owned()))?;
-        let template = self.env.get_template(name).map_err(|e| broken(None, e.to_string()))?;
+    /// Adds a template that may use the `known` names.
+    pub fn add(
+        &mut self,
+        name: &str,
+        text: &str,
+        known: &[&[&str]],
+        origin: Origin,
+    ) -> Result<(), LoadError> {
+        let added = self.env.add_template_owned(name.to_owned(), text.to_owned());
+        added.map_err(|e| origin.broken(e.line(), e.detail().unwrap_or("no valid template").to_owned()))?;
+        let template = self.env.get_template(name).map_err(|e| origin.broken(None, e.to_string()))?;
         let globals: Vec<&str> = self.env.globals().map(|(name, _)| name).collect();
         let known = || known.iter().copied().flatten().chain(&globals).copied();
         let mut unknown: Vec<String> = template.undeclared_variables(false).into_iter().collect();
@@ -88,8 +121,10 @@ impl Texts {
         if let Some(wrong) = unknown.iter().find(|name| !known().any(|k| k == *name)) {
             let line = text.lines().position(|line| line.contains(wrong.as_str())).map(|at| at + 1);
             let near = nearest(wrong, known()).map(|n| format!("; did you mean `{n}`")).unwrap_or_default();
-            return Err(broken(line, format!("the template uses `{wrong}`, which is not known here{near}")));
+            let what = format!("the template uses `{wrong}`, which is not known here{near}");
+            return Err(origin.broken(line, what));
         }
+        self.places.insert(name.to_owned(), (text.to_owned(), origin));
         Ok(())
     }
 
@@ -98,9 +133,30 @@ impl Texts {
     }
 
     pub fn render(&self, name: &str, values: &Values) -> anyhow::Result<String> {
-        let template =
-            self.env.get_template(name).with_context(|| format!("looking for the template {name}"))?;
-        template.render(values.value()).with_context(|| format!("filling in the template {name}"))
+        self.filled(name, values.value()).with_context(|| format!("filling in the template {name}"))
+    }
+
+    /// What is wrong with the template when it is filled in so.
+    pub fn fault(&self, name: &str, values: &Values) -> Option<LoadError> {
+        let e = self.filled(name, values.value()).err()?;
+        let place = |name: &str| self.places.get(name).map(|(_, origin)| origin);
+        let origin = e.name().and_then(place).or_else(|| place(name))?;
+        let what = match e.kind() {
+            ErrorKind::OutOfFuel => "the template has no end, or makes too much".to_owned(),
+            ErrorKind::WriteFailure => format!("the template comes to more than {LONGEST} bytes"),
+            _ => format!("the template cannot be filled in: {}", e.detail().unwrap_or(&e.kind().to_string())),
+        };
+        Some(origin.broken(e.line(), what))
+    }
+
+    /// Names, and where each stands.
+    pub fn names(&self) -> impl Iterator<Item = (&str, &Origin)> {
+        self.places.iter().map(|(name, (_, origin))| (name.as_str(), origin))
+    }
+
+    /// The text of each, and where it stands.
+    pub fn sources(&self) -> impl Iterator<Item = (&str, &Origin)> {
+        self.places.values().map(|(text, origin)| (text.as_str(), origin))
     }
 
     /// The same from a call's parameters: each by its name, all of them as `args`.
@@ -109,12 +165,36 @@ impl Texts {
         name: &str,
         given: &serde_json::Map<String, serde_json::Value>,
     ) -> anyhow::Result<String> {
-        let template =
-            self.env.get_template(name).with_context(|| format!("looking for the template {name}"))?;
         let all = std::iter::once(("args", Value::from(Serde(given))));
         let each = given.iter().map(|(name, value)| (name.as_str(), Value::from(Serde(value))));
         let values = Value::from_pairs(all.chain(each));
-        template.render(values).with_context(|| format!("filling in the template {name}"))
+        self.filled(name, values).with_context(|| format!("filling in the template {name}"))
+    }
+
+    fn filled(&self, name: &str, values: Value) -> Result<String, Error> {
+        let mut text = Bounded(Vec::new());
+        self.env.get_template(name)?.render_captured_to(values, &mut text)?;
+        Ok(String::from_utf8_lossy(&text.0).into_owned())
+    }
+}
+
+/// Calls within calls. A deeper one would need more stack than a thread has.
+const DEEPEST: usize = 60;
+
+/// A text that does not grow without end.
+struct Bounded(Vec<u8>);
+
+impl std::io::Write for Bounded {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        if self.0.len() + bytes.len() > LONGEST {
+            return Err(std::io::ErrorKind::FileTooLarge.into());
+        }
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
     }
 }
 
@@ -424,8 +504,9 @@ mod tests {
     #[test]
     fn a_wrong_name_is_found_at_load() {
         let mut texts = Texts::new();
-        let error =
-            texts.add("t", "one\n{% if agent_md %}x{% endif %}", &[FACTS], "x/system.md").unwrap_err();
+        let error = texts
+            .add("t", "one\n{% if agent_md %}x{% endif %}", &[FACTS], Origin::file("x/system.md"))
+            .unwrap_err();
         assert_eq!(
             error.to_string(),
             "x/system.md:2: the template uses `agent_md`, which is not known here; did you mean `agents_md`"

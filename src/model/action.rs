@@ -27,17 +27,25 @@ pub enum Action {
         /// The model's own one-line explanation.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         about: Option<String>,
+        #[serde(flatten)]
+        within: Within,
     },
-    /// A background job that `Shell` started.
+    /// Background jobs that `Shell` started.
     Job {
         op: JobOp,
+        /// Not of `list`; empty for `wait`: whichever ends first.
+        #[serde(default)]
         id: String,
         /// Milliseconds to wait for its end before its output is taken.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         wait: Option<u64>,
-        /// Keys typed into it. Jobs have no terminal and an empty stdin, so Ctrl-C is all that works.
+        /// Typed into it. A job without a terminal or a pipe has an empty stdin, and Ctrl-C is all that
+        /// works.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         input: Option<String>,
+        /// Nothing more will be typed.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        close_stdin: bool,
     },
     Read(Read),
     Write {
@@ -151,7 +159,7 @@ pub enum Action {
     /// Types into the session's terminal and shows what is on it then.
     Keys {
         text: String,
-        /// Milliseconds to wait before looking.
+        /// Milliseconds to wait before looking: 1,000 when absent, 60,000 at most.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         wait: Option<u64>,
     },
@@ -207,12 +215,49 @@ pub enum Action {
     },
 }
 
+/// What a command is connected to, and what it finds of the commands before it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Within {
+    /// It runs on a terminal of its own.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub tty: bool,
+    /// Of a command without a terminal.
+    #[serde(skip_serializing_if = "Stdin::is_empty")]
+    pub stdin: Stdin,
+    /// A shell whose folder and exported variables last from one command to the next.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// That shell starts anew.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub fresh: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stdin {
+    #[default]
+    Empty,
+    /// A job's: `Job` writes to it.
+    Pipe,
+}
+
+impl Stdin {
+    fn is_empty(&self) -> bool {
+        *self == Self::Empty
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JobOp {
     /// What it printed since it was last asked.
     Output,
     Stop,
+    /// What runs, and what has run.
+    List,
+    /// As `Output`, once it has ended or the time is up.
+    Wait,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -49,3 +49,18 @@ pub struct Watch {
     /// Tokens of reasoning, at four bytes each.
     pub thinking: Option<u32>,
 }
+
+/// How a harness has commands run. See the manifest's `[shell]`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ShellRules {
+    /// Laid over the environment of commands.
+    pub env: Vec<(String, String)>,
+    /// A command that begins with one of these, word by word, is not run.
+    pub refuse: Vec<String>,
+    /// A command that is one of these is not run.
+    pub refuse_alone: Vec<String>,
+    /// What the shell cannot parse is not run in part.
+    pub syntax: bool,
+    /// Commands that name no session share one.
+    pub lasting: bool,
+}

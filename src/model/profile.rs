@@ -56,6 +56,10 @@ pub enum Calls {
     None,
 }
 
+impl Calls {
+    pub const ALL: [Self; 3] = [Self::Wire, Self::Text, Self::None];
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WireKind {

@@ -51,6 +51,7 @@ async fn play_formed(
         model,
         client: Arc::new(HttpClient::new(provider).unwrap()),
         harness,
+        live: None,
         programs: Arc::new(tack::harness::NoPrograms),
         policy: bench.policy.clone(),
         sandbox: Arc::new(Plain),

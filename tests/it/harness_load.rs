@@ -226,7 +226,7 @@ async fn reminders_fall_due_once() {
 #[test]
 fn templates_read_the_frozen_scene() {
     let dir = tempfile::tempdir().unwrap();
-    let text = "{{ cwd }} {{ os }} {{ arch }} {{ shell }} {{ git.branch }} {{ model }} {{ class }} {{ sandbox }} {{ network }}\n\
+    let text = "{{ cwd }} {{ os }} {{ arch }} {{ shell }} {{ git.branch if git }} {{ model }} {{ class }} {{ sandbox }} {{ network }}\n\
                 {{ date('%d.%m.%Y') }} {{ tool('grep') }} {{ tool('todo') }}|\n{{ listing(depth=1, limit=2) }}\n{{ file('other.md') }}\n{{ agents_md }}";
     let files = [
         ("x/harness.toml", "extends = \"pi\"\n[system]\nblocks = [\"s.md\"]\n"),

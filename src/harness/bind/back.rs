@@ -15,7 +15,7 @@ use super::{field, meaning, plays};
 
 /// Fields whose loss leaves the meaning as it is.
 /// `first` and `folders` are about failures that did not come.
-const SOFT: [&str; 15] = [
+const SOFT: [&str; 20] = [
     "timeout",
     "yield_after",
     "wait",
@@ -31,6 +31,11 @@ const SOFT: [&str; 15] = [
     "dirs",
     "depth",
     "fuzz",
+    "tty",
+    "stdin",
+    "session",
+    "fresh",
+    "close_stdin",
 ];
 
 /// Fields that a tool may fix although the action says nothing of them.

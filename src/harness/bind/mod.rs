@@ -6,6 +6,7 @@
 mod back;
 mod coerce;
 mod fault;
+pub(crate) mod fields;
 mod fill;
 mod heredoc;
 pub(crate) mod mend;
@@ -347,7 +348,12 @@ fn put(root: &mut Value, path: &str, value: Value) {
                 }
                 &mut list[index]
             }
-            Err(_) => &mut at[key],
+            Err(_) => {
+                if !at.is_object() {
+                    *at = json!({});
+                }
+                &mut at[key]
+            }
         };
     }
     *at = value;

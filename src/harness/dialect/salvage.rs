@@ -389,6 +389,7 @@ fn command(kit: &Kit, text: &str) -> Option<(String, Value)> {
         timeout: None,
         background: false,
         yield_after: None,
+        within: Default::default(),
         cwd: None,
         about: None,
     };

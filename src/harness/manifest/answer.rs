@@ -43,6 +43,8 @@ pub struct Errors {
     pub bad_reply: Option<String>,
     pub cut_off: Option<String>,
     pub refused: Option<String>,
+    /// Of `[shell] refuse` and `refuse_alone`.
+    pub blocked: Option<String>,
     pub interrupted: Option<String>,
     pub not_executed: Option<String>,
     /// What a tool without a template of its own answers.
@@ -64,6 +66,7 @@ impl Errors {
             ("bad_reply", &self.bad_reply),
             ("cut_off", &self.cut_off),
             ("refused", &self.refused),
+            ("blocked", &self.blocked),
             ("interrupted", &self.interrupted),
             ("not_executed", &self.not_executed),
             ("result", &self.result),
@@ -108,21 +111,20 @@ pub struct Compact {
 }
 
 impl Compact {
-    /// The template files that it names.
-    pub fn files(&self) -> impl Iterator<Item = &String> {
-        [
-            &self.system,
-            &self.prompt,
-            &self.transcript,
-            &self.questions,
-            &self.answers,
-            &self.handoff,
-            &self.back,
-            &self.reply,
-            &self.go_on,
-        ]
-        .into_iter()
-        .flatten()
+    /// The template files that it names, with the keys that do.
+    pub fn files(&self) -> impl Iterator<Item = (&'static str, &String)> {
+        let named = [
+            ("system", &self.system),
+            ("prompt", &self.prompt),
+            ("transcript", &self.transcript),
+            ("questions", &self.questions),
+            ("answers", &self.answers),
+            ("handoff", &self.handoff),
+            ("back", &self.back),
+            ("reply", &self.reply),
+            ("go_on", &self.go_on),
+        ];
+        named.into_iter().filter_map(|(key, file)| Some((key, file.as_ref()?)))
     }
 }
 

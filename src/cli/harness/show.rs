@@ -1,18 +1,17 @@
-//! `tack harness list | show`, and `bench`.
+//! `tack harness show`: the exact request.
 
 use std::io::Write;
 
-use clap::Subcommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use serde_json::json;
 
-use super::args::SessionFlags;
-use super::bench;
-use super::error::CliError;
-use super::runtime;
-use super::setup::{self, Base};
+use super::broken;
+use super::list::origin;
 use crate::agent::Stopper;
-use crate::harness::{self, Library, Listing};
+use crate::cli::args::SessionFlags;
+use crate::cli::error::CliError;
+use crate::cli::runtime;
+use crate::cli::setup::{self, Base};
+use crate::harness::{self, Library, LoadError};
 use crate::model::{Class, Model, WireKind};
 use crate::wire;
 use crate::wire::prompt::Prompt;
@@ -20,35 +19,21 @@ use crate::wire::provider::Quirks;
 
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
-    #[command(subcommand)]
-    command: Option<HarnessCommand>,
-}
-
-#[derive(Subcommand, Debug)]
-enum HarnessCommand {
-    /// All harnesses, the user's own among them
-    List {
-        /// As JSON, one object a line
-        #[arg(long)]
-        json: bool,
-    },
-    /// The exact request a harness makes of a sample session
-    Show {
-        /// Harness; tack harness list shows all
-        #[arg(value_name = "ID")]
-        id: String,
-        /// As models of this class see it; without it, as the model in use does
-        #[arg(long, value_parser = classes(), value_name = "CLASS", ignore_case = true)]
-        class: Option<Class>,
-        /// As this model sees it; also PROVIDER/NAME
-        #[arg(short, long, value_name = "NAME")]
-        model: Option<String>,
-        /// Only the request's body, as JSON
-        #[arg(long)]
-        json: bool,
-    },
-    /// Measure which harness suits a model, on tasks
-    Bench(Box<bench::Args>),
+    /// Harness; tack harness list shows all
+    #[arg(value_name = "ID")]
+    id: String,
+    /// As models of this class see it; without it, as the model in use does
+    #[arg(long, value_parser = classes(), value_name = "CLASS", ignore_case = true)]
+    class: Option<Class>,
+    /// As this model sees it; also PROVIDER/NAME
+    #[arg(short, long, value_name = "NAME")]
+    model: Option<String>,
+    /// Over this wire: chat, responses or messages
+    #[arg(long, value_parser = wires(), value_name = "WIRE")]
+    wire: Option<WireKind>,
+    /// Only the request's body, as JSON
+    #[arg(long)]
+    json: bool,
 }
 
 /// Classes by their letters.
@@ -59,18 +44,18 @@ fn classes() -> impl TypedValueParser<Value = Class> {
     })
 }
 
+const WIRES: [WireKind; 3] = [WireKind::Chat, WireKind::Responses, WireKind::Messages];
+
+fn wires() -> impl TypedValueParser<Value = WireKind> {
+    PossibleValuesParser::new(WIRES.map(WireKind::name))
+        .try_map(|name| WIRES.into_iter().find(|wire| wire.name() == name).ok_or("no wire is called so"))
+}
+
 pub(super) fn run(args: &Args, flags: &SessionFlags) -> Result<i32, CliError> {
-    match &args.command {
-        Some(HarnessCommand::Bench(args)) => bench::run(args, flags),
-        None => list(&setup::base(flags)?.library, false),
-        Some(HarnessCommand::List { json }) => list(&setup::base(flags)?.library, *json),
-        Some(HarnessCommand::Show { id, class, model, json }) => {
-            let flags = SessionFlags { model: model.clone().or(flags.model.clone()), ..flags.clone() };
-            let base = setup::base(&flags)?;
-            let whose = whose(&base, flags.model.is_some(), *class)?;
-            show(&base, &flags, (id, *json), &whose)
-        }
-    }
+    let flags = SessionFlags { model: args.model.clone().or(flags.model.clone()), ..flags.clone() };
+    let base = setup::base(&flags)?;
+    let whose = whose(&base, flags.model.is_some(), args.class)?;
+    print(&base, &flags, args, &whose)
 }
 
 /// Whose request is shown.
@@ -100,7 +85,7 @@ fn whose(base: &Base, named: bool, class: Option<Class>) -> Result<Whose, CliErr
 }
 
 /// `; tables for S and M`.
-fn tables(library: &Library, id: &str) -> Result<String, harness::LoadError> {
+fn tables(library: &Library, id: &str) -> Result<String, LoadError> {
     let classes: Vec<&str> = library.classes(id)?.into_iter().map(Class::letter).collect();
     Ok(match classes.as_slice() {
         [] => "it has no tables for classes".to_owned(),
@@ -108,37 +93,8 @@ fn tables(library: &Library, id: &str) -> Result<String, harness::LoadError> {
     })
 }
 
-fn list(library: &Library, as_json: bool) -> Result<i32, CliError> {
-    let mut out = std::io::stdout().lock();
-    for (id, listing) in library.list() {
-        match listing {
-            Ok(one) if as_json => {
-                let line = json!({
-                    "id": one.id, "name": one.name, "summary": one.summary, "mirrors": one.mirrors,
-                    "extends": one.extends, "folder": one.from, "tokens": one.tokens,
-                });
-                writeln!(out, "{line}")?;
-            }
-            Ok(one) => {
-                writeln!(out, "{:<16} {:>6} tokens  {}{}", one.id, one.tokens, one.summary, origin(&one))?;
-            }
-            Err(error) => writeln!(std::io::stderr(), "{id}: {error}")?,
-        }
-    }
-    Ok(0)
-}
-
-fn origin(one: &Listing) -> String {
-    let mut facts = Vec::new();
-    facts.extend(one.mirrors.as_ref().map(|mirrors| format!("mirrors {mirrors}")));
-    facts.extend(one.extends.as_ref().map(|base| format!("extends {base}")));
-    facts.extend(one.from.as_ref().map(|folder| folder.display().to_string()));
-    if facts.is_empty() { String::new() } else { format!(" ({})", facts.join(", ")) }
-}
-
 /// The request as it would really be: a harness's program is asked too.
 fn asked(base: &Base, flags: &SessionFlags, id: &str, model: &Model) -> Result<Option<Prompt>, CliError> {
-    let broken = |error: harness::LoadError| CliError::usage(error.to_string());
     if base.library.program(id).map_err(broken)?.is_none() {
         return Ok(None);
     }
@@ -150,18 +106,19 @@ fn asked(base: &Base, flags: &SessionFlags, id: &str, model: &Model) -> Result<O
     asked.map(Some).map_err(|error| CliError::failed(format!("{error:#}")))
 }
 
-fn show(
-    base: &Base,
-    flags: &SessionFlags,
-    (id, as_json): (&str, bool),
-    whose: &Whose,
-) -> Result<i32, CliError> {
+fn print(base: &Base, flags: &SessionFlags, args: &Args, whose: &Whose) -> Result<i32, CliError> {
     let library = &base.library;
-    let broken = |error: harness::LoadError| CliError::usage(error.to_string());
+    let id = args.id.as_str();
     let harness = library.get(id).map_err(broken)?;
     let wires = harness.wires();
     let usual = Some(whose.model.wire).filter(|wire| wires.contains(wire));
-    let wire = wire::of(usual.or(wires.first().copied()).unwrap_or(WireKind::Chat));
+    let usual = usual.or(wires.first().copied()).unwrap_or(WireKind::Chat);
+    if let Some(asked) = args.wire.filter(|wire| !wires.contains(wire)) {
+        let speaks: Vec<&str> = wires.iter().map(|wire| wire.name()).collect();
+        let what = format!("harness {id} does not speak {}, only {}", asked.name(), speaks.join(", "));
+        return Err(CliError::usage(what).hint("`[wire] allow` in its harness.toml says which"));
+    }
+    let wire = wire::of(args.wire.unwrap_or(usual));
     let model = Model { wire: wire.kind(), ..whose.model.clone() };
     let mut sample = library.sample(id, &model).map_err(broken)?;
     if let Some(prompt) = asked(base, flags, id, &model)? {
@@ -171,7 +128,7 @@ fn show(
     let body = wire.encode(&sample.prompt, &model, &Quirks::default());
     let text = serde_json::to_string_pretty(&body).map_err(anyhow::Error::from)?;
     let mut out = std::io::stdout().lock();
-    if !as_json {
+    if !args.json {
         let one = &sample.listing;
         writeln!(out, "{}: {}{}", one.name, one.summary, origin(one))?;
         writeln!(out, "{}; {}", whose.class, tables(library, id).map_err(broken)?)?;

@@ -1,0 +1,60 @@
+//! What actions come to, for trying out result templates: good, bad, cut, and at the edges.
+//!
+//! A test runs the tools and holds the keys of `data` to what they really give.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use crate::model::{Cut, Outcome, State};
+
+const SAMPLES: &str = include_str!("outcomes.json");
+
+#[derive(Deserialize)]
+struct Samples {
+    /// Of actions of every kind.
+    any: Vec<Outcome>,
+    #[serde(flatten)]
+    of: BTreeMap<String, Vec<Outcome>>,
+}
+
+static PARSED: LazyLock<Samples> =
+    LazyLock::new(|| serde_json::from_str(SAMPLES).expect("the samples are fixed, and a test reads them"));
+
+/// What an action of this kind may come to. Each text is there whole and cut.
+pub(super) fn outcomes(kind: &str) -> Vec<Outcome> {
+    let samples: Samples =
+        serde_json::from_str(SAMPLES).expect("the samples are fixed, and a test reads them");
+    let own = samples.of.get(kind).cloned().unwrap_or_default();
+    let first = own.iter().find(|outcome| outcome.state == State::Ok).cloned();
+    let cut =
+        first.map(|outcome| Outcome { cut: Some(cut()), text: "head\n…\ntail".to_owned(), ..outcome });
+    own.into_iter().chain(cut).chain(PARSED.any.iter().cloned()).collect()
+}
+
+fn cut() -> Cut {
+    Cut {
+        head: "head".to_owned(),
+        tail: "tail".to_owned(),
+        lines: 900,
+        bytes: 60_000,
+        left_out_lines: 800,
+        left_out_bytes: 50_000,
+        spill: Some("/tmp/output.txt".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_has_a_good_and_a_bad_one() {
+        for kind in crate::harness::bind::KINDS {
+            let states: Vec<State> = outcomes(kind).into_iter().map(|outcome| outcome.state).collect();
+            assert!(states.contains(&State::Ok), "{kind}");
+            assert!(states.contains(&State::Failed), "{kind}");
+        }
+    }
+}
