@@ -9,7 +9,7 @@ use serde_json::json;
 use super::guard::Advice;
 use super::{Agent, End, Event};
 use crate::harness::{Rules, Saying, Submitted};
-use crate::model::{Action, Body, NoteKind, Outcome, Part, REPEAT, Reply, ToolCall, ToolResult};
+use crate::model::{Action, Body, NoteKind, Outcome, Part, REPEAT, Reply, State, ToolCall, ToolResult};
 use crate::sandbox::{Mode, Tier};
 use crate::store::unanswered;
 use crate::tools::ToolCx;
@@ -70,7 +70,7 @@ impl Agent {
         self.act(&call.action, &self.tool_cx(call, rules, spill)).await
     }
 
-    pub(super) fn tool_cx<'a>(&'a self, call: &ToolCall, rules: &Rules, spill: &'a Path) -> ToolCx<'a> {
+    pub(super) fn tool_cx<'a>(&'a self, call: &ToolCall, rules: &'a Rules, spill: &'a Path) -> ToolCx<'a> {
         ToolCx {
             cwd: &self.policy.cwd,
             policy: &self.policy,
@@ -81,6 +81,7 @@ impl Agent {
             shell_timeout_most: rules.shell_timeout_most,
             needs_read: self.harness.needs_read(call),
             guards: rules.guards,
+            shell: &rules.shell,
             asked: self.last_request(),
             spill,
             blobs: &self.blobs,
@@ -109,12 +110,20 @@ impl Agent {
         };
         let advice = self.guard.note(call, &outcome);
         self.gate.note(&call.action, &outcome);
-        if self.harness.rules(&self.model).reads.is_some() {
+        let rules = self.harness.rules(&self.model);
+        let timeouts = self.guard.timeouts(call, &outcome);
+        let too_slow =
+            outcome.state == State::TimedOut && rules.timeouts.is_some_and(|most| timeouts >= most);
+        if rules.reads.is_some() {
             self.reads.note(&call.action, &outcome, &self.policy.cwd);
         }
         self.push(Body::Result(ToolResult { call: call.id.clone(), outcome, shown })).await;
         if let Submitted::Yes(message) = submitted {
             return Ok(Some(End::Completed { message: Some(message).filter(|text| !text.is_empty()) }));
+        }
+        if too_slow {
+            let message = format!("{timeouts} commands in a row ran into their time limit");
+            return Ok(Some(self.limit(message).await));
         }
         match advice {
             Advice::GoOn => Ok(None),

@@ -27,7 +27,8 @@ use super::{Agent, End, Event};
 use crate::harness::Saying;
 use crate::harness::{asks_for_repair, only_asks};
 use crate::model::{
-    Action, Body, CallId, Keep, Limits, MOST_BYTES, MOST_LINES, Mark, NoteKind, Outcome, State, ToolCall,
+    Action, Body, CallId, Keep, Limits, MOST_BYTES, MOST_LINES, Mark, NoteKind, Outcome, ShellRules, State,
+    ToolCall,
 };
 use crate::sandbox::{self, Mode};
 use crate::tools;
@@ -281,8 +282,10 @@ impl Agent {
         env.retain(|(name, _)| !ENV.iter().any(|(set, _)| name == set));
         env.extend(ENV.iter().map(|(name, value)| (name.into(), value.into())));
         let limits = Limits { bytes: MOST_BYTES, lines: MOST_LINES, keep: Keep::Tail };
+        let plain = ShellRules::default();
         let cx = tools::ToolCx {
             limits,
+            shell: &plain,
             env: &env,
             shell_timeout_most: check.limit,
             ..self.tool_cx(&check.call(), &rules, &spill)
@@ -336,6 +339,7 @@ impl Check {
             timeout: Some(self.limit),
             background: false,
             yield_after: None,
+            within: Default::default(),
             cwd: None,
             about: None,
         };

@@ -23,6 +23,8 @@ const LINE: usize = 160;
 #[derive(Default)]
 pub struct Guard {
     seen: HashMap<u64, Seen>,
+    /// Commands in a row that ran into their time limit.
+    timeouts: u32,
 }
 
 struct Seen {
@@ -51,6 +53,14 @@ impl Guard {
         let made = |seen: &&Seen| seen.made || !call.action.changes_files();
         let seen = self.seen.get(&signature(call)).filter(|seen| seen.times > 0).filter(made)?;
         Some(&seen.first)
+    }
+
+    /// How many commands in a row, this one the last, ran into their time limit.
+    pub fn timeouts(&mut self, call: &ToolCall, outcome: &Outcome) -> u32 {
+        if matches!(call.action, Action::Shell { .. }) {
+            self.timeouts = if outcome.state == State::TimedOut { self.timeouts + 1 } else { 0 };
+        }
+        self.timeouts
     }
 
     /// Counts a call that ended.
@@ -126,6 +136,7 @@ mod tests {
             timeout: None,
             background: false,
             yield_after: None,
+            within: Default::default(),
             cwd: None,
             about: None,
         })
@@ -199,7 +210,9 @@ mod tests {
 
     #[test]
     fn waiting_for_what_still_runs_is_no_repeat() {
-        let wait = |wait| call(Action::Job { op: JobOp::Output, id: "job1".into(), wait, input: None });
+        let wait = |wait| {
+            call(Action::Job { op: JobOp::Output, id: "job1".into(), wait, input: None, close_stdin: false })
+        };
         let quiet = |running| Outcome {
             data: serde_json::json!({ "running": running }),
             ..Outcome::ok("job1 (still running)")

@@ -25,7 +25,7 @@ mod turn;
 
 use std::collections::HashSet;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::config::CheckKeys;
@@ -143,6 +143,9 @@ impl Agent {
         let given = items.iter().flat_map(given_ids).collect();
         let toolbox = Toolbox::default();
         toolbox.restore(items.iter().flat_map(seen));
+        for (session, cwd) in items.iter().filter_map(left_shell) {
+            toolbox.restore_shell(session, cwd);
+        }
         toolbox.restore_tasks(items.iter().filter_map(outcome));
         let drop_images = items.iter().any(|item| is_blind(item, &setup.model));
         Self {
@@ -293,6 +296,13 @@ fn seen(item: &Item) -> &[Seen] {
         Body::Result(result) => &result.outcome.seen,
         _ => &[],
     }
+}
+
+/// Where a command left the lasting shell that it ran in.
+fn left_shell(item: &Item) -> Option<(&str, &Path)> {
+    let Body::Result(result) = &item.body else { return None };
+    let data = &result.outcome.data;
+    Some((data["session"].as_str()?, Path::new(data["cwd"].as_str()?)))
 }
 
 fn outcome(item: &Item) -> Option<&Outcome> {

@@ -26,7 +26,11 @@ impl Reads {
         match action {
             Action::Unknown { .. } => {}
             Action::Read(read) => self.read([read.path.clone()]),
-            Action::Glob(_) | Action::Grep(_) | Action::List { .. } | Action::Fetch { .. } => {
+            Action::Glob(_)
+            | Action::Grep(_)
+            | Action::Find { .. }
+            | Action::List { .. }
+            | Action::Fetch { .. } => {
                 self.read([]);
             }
             // Neither reading nor acting.
@@ -43,6 +47,7 @@ impl Reads {
             | Action::Insert { .. }
             | Action::Undo { .. }
             | Action::Patch { .. }
+            | Action::Diff { .. }
             | Action::Notebook { .. }
             | Action::Keys { .. }
             | Action::Script { .. }
@@ -89,6 +94,7 @@ mod tests {
             timeout: None,
             background: false,
             yield_after: None,
+            within: Default::default(),
             cwd: None,
             about: None,
         }

@@ -79,6 +79,7 @@ impl<'a> Found<'a> {
             Action::Read(_)
             | Action::Glob(_)
             | Action::Grep(_)
+            | Action::Find { .. }
             | Action::List { .. }
             | Action::Fetch { .. } => {
                 self.ran += 1;
@@ -95,6 +96,7 @@ impl<'a> Found<'a> {
             | Action::Insert { .. }
             | Action::Undo { .. }
             | Action::Notebook { .. }
+            | Action::Diff { .. }
             | Action::Patch { .. } => {
                 self.ran += 1;
                 if well {

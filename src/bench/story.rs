@@ -86,7 +86,7 @@ impl Story {
                 }
             }
             Action::Submit { text } if !text.trim().is_empty() => self.answer = Some(text.trim().to_owned()),
-            Action::Patch { .. } => self.removed |= removes(&outcome.data),
+            Action::Patch { .. } | Action::Diff { .. } => self.removed |= removes(&outcome.data),
             Action::Undo { .. } => self.removed |= outcome.data["removed"] == true,
             Action::Submit { .. }
             | Action::Job { .. }
@@ -97,6 +97,7 @@ impl Story {
             | Action::Insert { .. }
             | Action::Glob(_)
             | Action::Grep(_)
+            | Action::Find { .. }
             | Action::List { .. }
             | Action::Notebook { .. }
             | Action::Keys { .. }

@@ -60,11 +60,17 @@ fn intended(action: &Action, makes_file: bool, cwd: &Path) -> Option<Value> {
             let change = |(path, kind): &(String, &str)| json!({ "path": full(&cwd, path), "kind": kind });
             Some(files.iter().map(change).collect())
         }
+        Action::Diff { text, files, path, .. } => {
+            let files = tools::diff_files(text, files, path.as_deref());
+            let change = |(path, kind): &(String, &str)| json!({ "path": full(cwd, path), "kind": kind });
+            Some(files.iter().map(change).collect())
+        }
         Action::Shell { .. }
         | Action::Job { .. }
         | Action::Read(_)
         | Action::Glob(_)
         | Action::Grep(_)
+        | Action::Find { .. }
         | Action::List { .. }
         | Action::Todo { .. }
         | Action::Tasks { .. }
@@ -81,7 +87,7 @@ fn intended(action: &Action, makes_file: bool, cwd: &Path) -> Option<Value> {
 fn done(action: &Action, outcome: &Outcome, cwd: &Path) -> Option<Value> {
     let data = &outcome.data;
     let place = |path: &Value| full(cwd, path.as_str().unwrap_or_default());
-    if let Action::Patch { .. } = action {
+    if let Action::Patch { .. } | Action::Diff { .. } = action {
         let files = data["files"].as_array()?;
         let changes = files.iter().map(|file| {
             let kind = match file["kind"].as_str() {

@@ -9,7 +9,9 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::model::{Calls, Class, Guards, Limits, Model, Note, Outcome, Part, Reply, ToolCall, WireKind};
+use crate::model::{
+    Body, Calls, Class, Guards, Item, Limits, Model, Note, Outcome, Part, Reply, ToolCall, WireKind,
+};
 use crate::wire::prompt::{Free, Grammar, Prompt};
 
 use super::check;
@@ -357,7 +359,7 @@ impl Kit {
         let facts = facts::text(self, view.scene, &values, context.facts);
         let values = values.with("facts", facts);
         let alone = view.scene.unattended.then(|| self.say(&Saying::Unattended));
-        values.with("unattended", alone)
+        values.with("unattended", alone).with("first_prompt", first_prompt(view.items))
     }
 
     /// Facts for a template that belongs to no request.
@@ -406,9 +408,14 @@ impl Kit {
                 whole: set(edit.whole),
                 window: set(read.window),
                 once: read.once,
+                keep_from_shell: edit.keep_from_shell,
+                root_is_here: edit.root_is_here,
+                safe_names: edit.safe_names,
                 most: set(read.most),
             },
+            shell: self.manifest.shell.rules(),
             reads: turn.reads,
+            timeouts: turn.timeouts.filter(|most| *most > 0),
             check_rounds: check.rounds,
             check_limit: check.limit.saturating_mul(1000),
             compact_at: set(context.tokens),
@@ -533,6 +540,15 @@ pub(super) const SAYING: &[&str] = &[
     "count", "command", "exit", "tail", "focus", "schema", "first", "files", "before", "call", "output_file",
     "messages", "prompt", "questions", "answers", "problems", "extra", "hint", "got_type", "fault", "around",
 ];
+
+/// The session's first prompt, which stays the first whatever follows.
+fn first_prompt(items: &[Item]) -> &str {
+    let said = items.iter().find_map(|item| match &item.body {
+        Body::User(said) => Some(said.text.as_str()),
+        _ => None,
+    });
+    said.unwrap_or_default()
+}
 
 pub(super) type Named = BTreeMap<String, String>;
 

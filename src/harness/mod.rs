@@ -50,7 +50,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use crate::model::{
-    BlobId, Guards, Item, Limits, Model, Note, Outcome, Part, Reply, Scene, ToolCall, WireKind,
+    BlobId, Guards, Item, Limits, Model, Note, Outcome, Part, Reply, Scene, ShellRules, ToolCall, WireKind,
 };
 use crate::wire::prompt::Prompt;
 
@@ -193,8 +193,12 @@ pub struct Rules {
     pub shell_timeout_most: u64,
     /// What file tools hold a call to.
     pub guards: Guards,
+    /// How commands are run.
+    pub shell: ShellRules,
     /// Calls that only read, in a row, before the model is told to act.
     pub reads: Option<u32>,
+    /// Commands in a row that ran into their time limit before the turn is ended.
+    pub timeouts: Option<u32>,
     /// How often the output of the project's own check goes back to the model; 0: it is not run.
     pub check_rounds: u32,
     /// Time limit of the check, in milliseconds.

@@ -222,6 +222,9 @@ pub enum Unit {
     /// As many lines `before` as `after`, where these are not given themselves.
     #[serde(rename = "around")]
     Around,
+    /// A number that the action has as text.
+    #[serde(rename = "text")]
+    Text,
     /// The number in the id of a job: 3 of `job3`.
     #[serde(rename = "job")]
     Job,
@@ -245,13 +248,18 @@ pub(super) fn object_schema(params: &Ordered<Param>, extra: Option<&Extra>) -> V
 impl Param {
     /// The action's word for one of the surface.
     pub fn meant(&self, said: Value) -> Value {
-        said.as_str().and_then(|word| self.means.find(word)).map_or(said.clone(), |meant| json!(meant))
+        match said.as_str().and_then(|word| self.means.find(word)) {
+            Some(meant) => json!(meant),
+            None => said,
+        }
     }
 
     /// The surface's word for one of the action.
     pub fn said(&self, meant: Value) -> Value {
-        let word = self.means.iter().find(|(_, word)| meant == **word);
-        word.map_or(meant.clone(), |(said, _)| json!(said))
+        match self.means.iter().find(|(_, word)| meant == **word) {
+            Some((said, _)) => json!(said),
+            None => meant,
+        }
     }
 
     /// The words that are taken; none: any.

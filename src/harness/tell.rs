@@ -20,7 +20,7 @@ pub(super) fn limits(kit: &Kit, call: &ToolCall) -> Limits {
     let none = Output::default();
     let own = tool_of(kit, call).map_or(&none, |(_, tool)| &tool.output);
     let all = &kit.manifest.output;
-    let runs = matches!(call.action, Action::Shell { .. } | Action::Job { .. });
+    let runs = matches!(call.action, Action::Shell { .. } | Action::Job { .. } | Action::Keys { .. });
     // What a command prints matters at both ends; a file is read from its start.
     let usual = if runs { KeepWord::Both } else { KeepWord::Head };
     let preview = own.preview.or(all.preview.filter(|_| runs)).filter(|bytes| *bytes > 0);
@@ -59,6 +59,9 @@ fn tool_of<'a>(kit: &'a Kit, call: &ToolCall) -> Option<(&'a str, &'a Tool)> {
 pub(super) fn tell(kit: &Kit, call: &ToolCall, outcome: &Outcome, view: &View<'_>) -> Vec<Part> {
     let text = match (&call.action, outcome.state) {
         (Action::Unknown { why, .. }, _) => why.clone(),
+        (_, State::Refused) if outcome.data["error"] == "blocked" => {
+            kit.common("blocked", &values(kit, call, outcome, view))
+        }
         (_, State::Refused) => kit.common("refused", &values(kit, call, outcome, view)),
         (_, State::Interrupted) => kit.common("interrupted", &values(kit, call, outcome, view)),
         (_, State::Ok | State::Failed | State::TimedOut) => result(kit, call, outcome, view),

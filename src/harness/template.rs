@@ -23,7 +23,7 @@ pub(super) const BARE: &[&str] = &["tools", "tool", "deferred", "harness", "offe
 pub(super) const FACTS: &[&str] = &[
     "tools", "tool", "deferred", "harness", "offer", "cwd", "os", "os_version", "arch", "shell", "git", "agents_md", "instructions",
     "model", "class", "local", "unattended", "reduced", "sandbox", "network", "date", "listing", "tree", "file",
-    "facts",
+    "facts", "first_prompt",
 ];
 
 /// The templates of one harness, compiled.

@@ -27,17 +27,25 @@ pub enum Action {
         /// The model's own one-line explanation.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         about: Option<String>,
+        #[serde(flatten)]
+        within: Within,
     },
-    /// A background job that `Shell` started.
+    /// Background jobs that `Shell` started.
     Job {
         op: JobOp,
+        /// Not of `list`; empty for `wait`: whichever ends first.
+        #[serde(default)]
         id: String,
         /// Milliseconds to wait for its end before its output is taken.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         wait: Option<u64>,
-        /// Keys typed into it. Jobs have no terminal and an empty stdin, so Ctrl-C is all that works.
+        /// Typed into it. A job without a terminal or a pipe has an empty stdin, and Ctrl-C is all that
+        /// works.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         input: Option<String>,
+        /// Nothing more will be typed.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        close_stdin: bool,
     },
     Read(Read),
     Write {
@@ -75,12 +83,45 @@ pub enum Action {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cwd: Option<String>,
     },
+    /// A unified diff, whole texts for files, or both: all of it is made, or nothing.
+    Diff {
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        text: String,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        files: Vec<NewText>,
+        /// The one file that the diff is about, whatever its headers say.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        path: Option<String>,
+        /// Lines of context at either end of a hunk that may differ, up to two.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        fuzz: Option<u64>,
+        /// A file that is missing counts as an empty one.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        create: bool,
+    },
     Glob(Glob),
     Grep(Grep),
+    /// Files whose names are like `query`, the likest first.
+    Find {
+        query: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        path: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        limit: Option<u64>,
+        /// Only names that end so; without the dot.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        endings: Vec<String>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        ignore: Vec<String>,
+    },
     List {
+        #[serde(default)]
         path: String,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         ignore: Vec<String>,
+        /// Levels of folders; one when absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        depth: Option<u64>,
     },
     /// Replaces the task list, or only shows it.
     Todo {
@@ -118,7 +159,7 @@ pub enum Action {
     /// Types into the session's terminal and shows what is on it then.
     Keys {
         text: String,
-        /// Milliseconds to wait before looking.
+        /// Milliseconds to wait before looking: 1,000 when absent, 60,000 at most.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         wait: Option<u64>,
     },
@@ -127,9 +168,12 @@ pub enum Action {
         url: String,
         #[serde(default)]
         form: FetchForm,
-        /// Most bytes of the answer.
+        /// Most bytes that are read of it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         limit: Option<u64>,
+        /// Milliseconds; the tool's default when absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        timeout: Option<u64>,
     },
     /// Runs a program that came with the harness; it gets `input` as JSON on stdin.
     Script {
@@ -171,12 +215,49 @@ pub enum Action {
     },
 }
 
+/// What a command is connected to, and what it finds of the commands before it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Within {
+    /// It runs on a terminal of its own.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub tty: bool,
+    /// Of a command without a terminal.
+    #[serde(skip_serializing_if = "Stdin::is_empty")]
+    pub stdin: Stdin,
+    /// A shell whose folder and exported variables last from one command to the next.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// That shell starts anew.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub fresh: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stdin {
+    #[default]
+    Empty,
+    /// A job's: `Job` writes to it.
+    Pipe,
+}
+
+impl Stdin {
+    fn is_empty(&self) -> bool {
+        *self == Self::Empty
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JobOp {
     /// What it printed since it was last asked.
     Output,
     Stop,
+    /// What runs, and what has run.
+    List,
+    /// As `Output`, once it has ended or the time is up.
+    Wait,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -237,6 +318,13 @@ pub struct Edit {
     /// Replace every occurrence; otherwise `old` has to occur exactly once.
     #[serde(default)]
     pub all: bool,
+}
+
+/// The whole text of one file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewText {
+    pub path: String,
+    pub text: String,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -306,8 +394,10 @@ impl Action {
             Self::Insert { .. } => "insert",
             Self::Undo { .. } => "undo",
             Self::Patch { .. } => "patch",
+            Self::Diff { .. } => "diff",
             Self::Glob(_) => "glob",
             Self::Grep(_) => "grep",
+            Self::Find { .. } => "find",
             Self::List { .. } => "list",
             Self::Todo { .. } => "todo",
             Self::Tasks { .. } => "tasks",
@@ -330,12 +420,14 @@ impl Action {
             | Self::Insert { .. }
             | Self::Undo { .. }
             | Self::Notebook { .. }
+            | Self::Diff { .. }
             | Self::Patch { .. } => true,
             Self::Shell { .. }
             | Self::Job { .. }
             | Self::Read(_)
             | Self::Glob(_)
             | Self::Grep(_)
+            | Self::Find { .. }
             | Self::List { .. }
             | Self::Todo { .. }
             | Self::Tasks { .. }
@@ -355,6 +447,7 @@ impl Action {
             Self::Read(_)
             | Self::Glob(_)
             | Self::Grep(_)
+            | Self::Find { .. }
             | Self::List { .. }
             | Self::Fetch { .. }
             | Self::Tools { .. }
@@ -367,6 +460,7 @@ impl Action {
             | Self::Insert { .. }
             | Self::Undo { .. }
             | Self::Patch { .. }
+            | Self::Diff { .. }
             | Self::Todo { .. }
             | Self::Tasks { .. }
             | Self::Notebook { .. }

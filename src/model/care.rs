@@ -29,6 +29,12 @@ pub struct Guards {
     pub window: Option<u64>,
     /// Lines that are still before the model are not sent again.
     pub once: bool,
+    /// A command is not run that would put its output in place of a file of the project.
+    pub keep_from_shell: bool,
+    /// A bare name at the root, where nothing of that name is, means one in the working folder.
+    pub root_is_here: bool,
+    /// No new file gets a name that Windows keeps for devices.
+    pub safe_names: bool,
     /// Bytes of a file that is shown where a call asks for no number of lines; a larger one is not.
     pub most: Option<u64>,
 }
@@ -42,4 +48,19 @@ pub struct Watch {
     pub same_lines: Option<u32>,
     /// Tokens of reasoning, at four bytes each.
     pub thinking: Option<u32>,
+}
+
+/// How a harness has commands run. See the manifest's `[shell]`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ShellRules {
+    /// Laid over the environment of commands.
+    pub env: Vec<(String, String)>,
+    /// A command that begins with one of these, word by word, is not run.
+    pub refuse: Vec<String>,
+    /// A command that is one of these is not run.
+    pub refuse_alone: Vec<String>,
+    /// What the shell cannot parse is not run in part.
+    pub syntax: bool,
+    /// Commands that name no session share one.
+    pub lasting: bool,
 }

@@ -60,9 +60,9 @@ pub struct Grep {
     pub show: Show,
     /// Lines shown before and after each that matches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub before: Option<u64>,
+    pub before: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub after: Option<u64>,
+    pub after: Option<u32>,
     /// At most this many matching lines, or files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,

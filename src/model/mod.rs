@@ -18,10 +18,10 @@ mod title;
 mod usage;
 
 pub use action::{
-    Action, CellKind, CellOp, Edit, FetchForm, JobOp, TaskMore, TaskOp, TaskStatus, TodoItem, TodoStatus,
-    WriteMode,
+    Action, CellKind, CellOp, Edit, FetchForm, JobOp, NewText, Stdin, TaskMore, TaskOp, TaskStatus, TodoItem,
+    TodoStatus, Within, WriteMode,
 };
-pub use care::{Broken, Guards, Watch};
+pub use care::{Broken, Guards, ShellRules, Watch};
 pub use class::{Class, Clue, Clues, billions};
 pub use hash::{hash, hex, short_hash};
 pub use ids::{BlobId, CallId, ItemId, SessionId};

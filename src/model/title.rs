@@ -18,6 +18,9 @@ impl Action {
                 format!("Typed into job {id}")
             }
             Self::Job { op: JobOp::Output, id, .. } => format!("Looked at job {id}"),
+            Self::Job { op: JobOp::List, .. } => "Listed the jobs".to_owned(),
+            Self::Job { op: JobOp::Wait, id, .. } if id.is_empty() => "Waited for a job".to_owned(),
+            Self::Job { op: JobOp::Wait, id, .. } => format!("Waited for job {id}"),
             Self::Job { op: JobOp::Stop, id, .. } => format!("Stopped job {id}"),
             Self::Read(Read { path, .. }) => format!("Read {path}"),
             Self::Write { path, .. } => format!("Wrote {path}"),
@@ -25,9 +28,10 @@ impl Action {
                 format!("Edited {path}")
             }
             Self::Undo { path } => format!("Took back the last change of {path}"),
-            Self::Patch { .. } => "Applied a patch".to_owned(),
+            Self::Patch { .. } | Self::Diff { .. } => "Applied a patch".to_owned(),
             Self::Glob(Glob { pattern, .. }) => format!("Looked for files {pattern}"),
             Self::Grep(Grep { pattern, .. }) => format!("Searched for {pattern}"),
+            Self::Find { query, .. } => format!("Looked for files like {query}"),
             Self::List { path, .. } => format!("Listed {path}"),
             Self::Todo { items: None } => "Looked at the tasks".to_owned(),
             Self::Todo { items: Some(items) } => {
@@ -87,7 +91,9 @@ pub fn words(object: &str) -> Option<String> {
     let fields: serde_json::Map<String, Value> = serde_json::from_str(object).ok()?;
     let whole = fields.values().any(|value| value.is_array() || value.is_boolean());
     // A flag may be a word.
-    let flag = |text: &&str| ["", "true", "false", "yes", "no", "1", "0"].contains(text);
+    let flag = |text: &&str| {
+        ["", "true", "false", "yes", "no", "1", "0"].iter().any(|word| word.eq_ignore_ascii_case(text))
+    };
     let said = fields.values().filter_map(Value::as_str).map(str::trim).filter(|text| !flag(text));
     whole.then(|| said.collect::<Vec<_>>().join("\n\n"))
 }

@@ -35,6 +35,17 @@ const OFFLINE: &[&str] = &[
     "nodename nor servname",
 ];
 
+/// Why nothing reaches the network under this policy, in the words that a command's failure gets; None
+/// where commands reach it.
+pub fn offline(policy: &Policy) -> Option<String> {
+    match (policy.mode, policy.net) {
+        (Mode::DangerFullAccess, Net::Off | Net::Full) | (_, Net::Full) => None,
+        (Mode::ReadOnly | Mode::WorkspaceWrite, Net::Off) => {
+            Some(denial_hint(policy, OFFLINE[0]).unwrap_or_else(|| "the network is off".to_owned()))
+        }
+    }
+}
+
 /// What was blocked and what would lift it, in at most six lines; None when our policy blocked
 /// nothing that the output speaks of. For commands that failed.
 pub fn denial_hint(policy: &Policy, output: &str) -> Option<String> {

@@ -142,6 +142,14 @@ fn listed(name: &OsStr, policy: &Policy) -> bool {
         && !loads_code(name)
 }
 
+/// Whether a harness may set it: nothing that changes how programs load code or that tack itself uses.
+pub fn may_be_set(name: &str) -> bool {
+    !name.is_empty()
+        && !name.contains(['=', '\0'])
+        && !loads_code(name.as_ref())
+        && !name.starts_with("TACK_")
+}
+
 fn loads_code(name: &OsStr) -> bool {
     let name = name.to_string_lossy();
     LOADERS.split_ascii_whitespace().any(|n| n == name) || LOADER_PREFIXES.iter().any(|p| name.starts_with(p))

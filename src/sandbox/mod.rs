@@ -23,14 +23,17 @@ pub mod probe;
 mod process;
 mod scratch;
 mod secrets;
+#[cfg(unix)]
+mod terminal;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-pub use denial::denial_hint;
+pub use denial::{denial_hint, offline};
 pub use env::EnvWish;
 #[cfg(target_os = "linux")]
 pub use linux::{Linux, intercept};
@@ -109,6 +112,11 @@ pub struct Cmd {
 pub enum Io {
     /// stdin empty; stdout and stderr merged into one pipe, in the order they were written.
     Captured,
+    /// The same, but stdin is a pipe, see [`Running::input`].
+    Fed,
+    /// All three are a terminal of the command's own. Output is what a terminal gets, escape
+    /// sequences and all.
+    Terminal(Size),
     /// The caller's own descriptors, for `tack sandbox run`.
     Inherited,
     /// Three pipes, which [`Running::pipes`] hands out: for a program that is talked to.
@@ -122,11 +130,27 @@ pub struct Pipes {
     pub stderr: tokio::process::ChildStderr,
 }
 
+/// Of a terminal, in characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Size {
+    pub rows: u16,
+    pub columns: u16,
+}
+
+/// What goes to a command's stdin. Dropping it is the end of a pipe, but not of a terminal.
+#[async_trait]
+pub trait Input: Send + Sync {
+    /// Writes some of it, once the other side has room. Cancel-safe.
+    async fn write(&self, bytes: &[u8]) -> std::io::Result<usize>;
+}
+
 /// A started command. Dropping it kills the whole process tree.
 #[async_trait]
 pub trait Running: Send {
     /// Process id of the outermost process on this side.
     fn pid(&self) -> u32;
+    /// What the command reads, once; None where there is nothing to write to.
+    fn input(&mut self) -> Option<Arc<dyn Input>>;
     /// The pipes of a command started with [`Io::Piped`]; None at the second call, and otherwise.
     fn pipes(&mut self) -> Option<Pipes>;
     /// Reads more of the captured output; 0 at its end. Cancel-safe.

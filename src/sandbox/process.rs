@@ -1,7 +1,7 @@
 //! A started command as its parent sees it: starting, output, exit, and the end of the whole tree.
 //!
-//! Shared by every tier. It must not know the policy. Commands get a session of their own, no
-//! stdin, and one pipe for both outputs; the wait is for the exit and never for the pipe, which a
+//! Shared by every tier. It must not know the policy. Commands get a session of their own, an empty
+//! stdin or a pipe, and one pipe for both outputs, or a terminal for all three; the wait is for the exit and never for the pipe, which a
 //! survivor may hold open. tack is a subreaper, so orphans come to us and can be found and reaped.
 #![allow(unsafe_code)]
 
@@ -13,7 +13,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
@@ -23,7 +23,7 @@ use tokio::net::unix::pipe;
 use tokio::process::{Child, Command};
 use tokio::sync::{mpsc, oneshot};
 
-use super::{Cmd, Ended, Exit, Happened, Io, Pipes, Running, census};
+use super::{Cmd, Ended, Exit, Happened, Input, Io, Pipes, Running, Size, census, terminal};
 
 /// How long to go on killing what keeps forking before the tree is given up.
 const KILL_LIMIT: Duration = Duration::from_secs(2);
@@ -49,6 +49,11 @@ pub(super) struct Tree {
     pid: i32,
     tag: Vec<u8>,
     output: Option<pipe::Receiver>,
+    input: Option<pipe::Sender>,
+    /// Where the helper hands over the terminal that it makes.
+    handover: Option<OwnedFd>,
+    /// Interactive shells ignore SIGTERM, but not that their terminal is gone.
+    on_terminal: bool,
     exit: Option<Exit>,
     /// Processes of the tree that are not survivors: the command and the helpers around it.
     own: usize,
@@ -74,25 +79,29 @@ impl Tree {
         let mut command = Command::new(&start.program);
         command.args(&start.args).current_dir(start.cwd).env_clear();
         command.envs(start.cmd.env.iter().map(|(k, v)| (k, v))).env(TAG, &value);
-        let output = match start.cmd.io {
-            Io::Captured => Some(capture(&mut command)?),
-            Io::Inherited => {
-                command.stdin(Stdio::inherit()).stdout(Stdio::inherit()).stderr(Stdio::inherit());
-                None
-            }
-            Io::Piped => {
-                command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-                None
-            }
-        };
+        let ours = connect(&mut command, start.cmd.io, start.session)?;
+        let on_terminal = matches!(start.cmd.io, Io::Terminal(_));
         if start.session == Session::Kept {
             command.arg0("tack");
         }
-        prepare(&mut command, start.keep, start.session);
+        let controls = on_terminal && start.session == Session::New;
+        prepare(&mut command, start.keep, (start.session, controls));
         let child = launch(command).await?;
         let pid = child.id().map_or(0, u32::cast_signed);
         let tag = format!("{TAG}={value}").into_bytes();
-        Ok(Tree { child, pid, tag, output, exit: None, own: start.own, over: false })
+        let Ours { output, input, handover } = ours;
+        let (exit, own, over) = (None, start.own, false);
+        Ok(Tree { child, pid, tag, output, input, handover, on_terminal, exit, own, over })
+    }
+
+    /// Takes up the terminal that the helper made; to be called once the command runs.
+    #[cfg(target_os = "linux")]
+    pub(super) fn take_over(&mut self) -> io::Result<()> {
+        if let Some(socket) = self.handover.take() {
+            let (output, input) = terminal::halves(terminal::receive(socket)?)?;
+            (self.output, self.input) = (Some(output), Some(input));
+        }
+        Ok(())
     }
 
     /// The tree is known to be gone: nothing is looked for any more.
@@ -147,6 +156,10 @@ impl Running for Tree {
         self.pid.cast_unsigned()
     }
 
+    fn input(&mut self) -> Option<Arc<dyn Input>> {
+        Some(Arc::new(self.input.take()?))
+    }
+
     fn pipes(&mut self) -> Option<Pipes> {
         let child = &mut self.child;
         Some(Pipes { stdin: child.stdin.take()?, stdout: child.stdout.take()?, stderr: child.stderr.take()? })
@@ -154,7 +167,7 @@ impl Running for Tree {
 
     async fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         match &mut self.output {
-            Some(output) => output.read(buf).await,
+            Some(output) => read_from(output, buf).await,
             None => Ok(0),
         }
     }
@@ -163,7 +176,7 @@ impl Running for Tree {
         let Tree { output, child, exit, .. } = self;
         if let (Some(open), None) = (output.as_mut(), *exit) {
             tokio::select! {
-                got = open.read(buf) => match got? {
+                got = read_from(open, buf) => match got? {
                     0 => *output = None,
                     got => return Ok(Happened::Output(got)),
                 },
@@ -194,10 +207,13 @@ impl Running for Tree {
         if self.over {
             return Ended::default();
         }
-        let scent = self.scent();
+        let (scent, on_terminal) = (self.scent(), self.on_terminal);
         let ask = move || {
             let all = census::everyone();
             reap_orphans(&all);
+            if on_terminal {
+                scent.signal(&all, Signal::HUP);
+            }
             scent.signal(&all, Signal::TERM)
         };
         let found = tokio::task::spawn_blocking(ask).await.unwrap_or(1);
@@ -272,11 +288,84 @@ fn exit_of(status: ExitStatus) -> Exit {
     }
 }
 
-/// stdin empty, stdout and stderr in one pipe, so that their order is kept.
+/// A terminal whose other side is closed tells of an error where a pipe tells of its end.
+async fn read_from(output: &mut pipe::Receiver, buf: &mut [u8]) -> io::Result<usize> {
+    output.read(buf).await.or_else(|error| match error.raw_os_error() {
+        Some(libc::EIO) => Ok(0),
+        _ => Err(error),
+    })
+}
+
+#[async_trait]
+impl Input for pipe::Sender {
+    async fn write(&self, bytes: &[u8]) -> io::Result<usize> {
+        loop {
+            self.writable().await?;
+            match self.try_write(bytes) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                done => return done,
+            }
+        }
+    }
+}
+
+/// Our side of what a command reads and writes.
+#[derive(Default)]
+struct Ours {
+    output: Option<pipe::Receiver>,
+    input: Option<pipe::Sender>,
+    handover: Option<OwnedFd>,
+}
+
+fn connect(command: &mut Command, io: Io, session: Session) -> io::Result<Ours> {
+    match (io, session) {
+        (Io::Inherited, _) => {
+            command.stdin(Stdio::inherit()).stdout(Stdio::inherit()).stderr(Stdio::inherit());
+            Ok(Ours::default())
+        }
+        (Io::Captured, _) => {
+            command.stdin(Stdio::null());
+            Ok(Ours { output: Some(capture(command)?), ..Ours::default() })
+        }
+        (Io::Piped, _) => {
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            Ok(Ours::default())
+        }
+        (Io::Fed, _) => {
+            let (read, write) = rustix::pipe::pipe()?;
+            for end in [&read, &write] {
+                rustix::io::fcntl_setfd(end, rustix::io::FdFlags::CLOEXEC)?;
+            }
+            rustix::io::ioctl_fionbio(&write, true)?;
+            command.stdin(Stdio::from(read));
+            let input = Some(pipe::Sender::from_owned_fd(write)?);
+            Ok(Ours { output: Some(capture(command)?), input, ..Ours::default() })
+        }
+        (Io::Terminal(size), Session::New) => on_terminal(command, size),
+        #[cfg(target_os = "linux")]
+        (Io::Terminal(_), Session::Kept) => {
+            let (ours, theirs) = terminal::socket()?;
+            command.stdin(Stdio::from(theirs)).stdout(Stdio::null()).stderr(Stdio::null());
+            Ok(Ours { handover: Some(ours), ..Ours::default() })
+        }
+        #[cfg(not(target_os = "linux"))]
+        (Io::Terminal(_), Session::Kept) => Err(io::ErrorKind::Unsupported.into()),
+    }
+}
+
+fn on_terminal(command: &mut Command, size: Size) -> io::Result<Ours> {
+    let (ours, theirs) = terminal::open(size)?;
+    let [second, third] = [theirs.try_clone()?, theirs.try_clone()?];
+    command.stdin(Stdio::from(theirs)).stdout(Stdio::from(second)).stderr(Stdio::from(third));
+    let (output, input) = terminal::halves(ours)?;
+    Ok(Ours { output: Some(output), input: Some(input), handover: None })
+}
+
+/// stdout and stderr in one pipe, so that their order is kept.
 fn capture(command: &mut Command) -> io::Result<pipe::Receiver> {
     let (read, write) = pipe_pair()?;
     let second = write.try_clone()?;
-    command.stdin(Stdio::null()).stdout(Stdio::from(write)).stderr(Stdio::from(second));
+    command.stdout(Stdio::from(write)).stderr(Stdio::from(second));
     pipe::Receiver::from_owned_fd(read)
 }
 
@@ -297,11 +386,15 @@ pub(super) fn pipe_pair() -> io::Result<(OwnedFd, OwnedFd)> {
 }
 
 /// Between fork and exec: own session, no survival beyond us, the kept descriptors handed on.
-fn prepare(command: &mut Command, keep: Vec<RawFd>, session: Session) {
+/// `controls`: stdin is the terminal of that session.
+fn prepare(command: &mut Command, keep: Vec<RawFd>, (session, controls): (Session, bool)) {
     let parent = std::process::id();
     let setup = move || {
         if session == Session::New {
             rustix::process::setsid()?;
+        }
+        if controls {
+            terminal::control(rustix::stdio::stdin())?;
         }
         die_with(parent)?;
         for fd in &keep {

@@ -5,11 +5,44 @@
 /// passed on in parts.
 const LINE_HELD: usize = 64 * 1024;
 
+/// Bytes to text, in pieces of any length; what is no UTF-8 becomes replacement characters.
+#[derive(Default)]
+pub(super) struct Decoder {
+    /// Bytes of a character that is not complete.
+    partial: Vec<u8>,
+}
+
+impl Decoder {
+    pub(super) fn push(&mut self, raw: &[u8], out: &mut dyn FnMut(&str)) {
+        let mut bytes = std::mem::take(&mut self.partial);
+        bytes.extend_from_slice(raw);
+        let mut at = 0;
+        for chunk in bytes.utf8_chunks() {
+            out(chunk.valid());
+            at += chunk.valid().len() + chunk.invalid().len();
+            if chunk.invalid().is_empty() {
+                continue;
+            }
+            let cut_off =
+                std::str::from_utf8(chunk.invalid()).is_err_and(|error| error.error_len().is_none());
+            match at == bytes.len() && cut_off {
+                true => self.partial = chunk.invalid().to_vec(),
+                false => out("\u{fffd}"),
+            }
+        }
+    }
+
+    fn finish(&mut self, out: &mut dyn FnMut(&str)) {
+        if !std::mem::take(&mut self.partial).is_empty() {
+            out("\u{fffd}");
+        }
+    }
+}
+
 #[derive(Default)]
 pub(super) struct Cleaner {
     state: State,
-    /// Bytes of a character that is not complete.
-    partial: Vec<u8>,
+    decoder: Decoder,
     line: String,
     /// A carriage return was the last thing; what follows decides whether it ended a line.
     returned: bool,
@@ -29,28 +62,13 @@ enum State {
 
 impl Cleaner {
     pub(super) fn push(&mut self, raw: &[u8], out: &mut dyn FnMut(&str)) {
-        let mut bytes = std::mem::take(&mut self.partial);
-        bytes.extend_from_slice(raw);
-        let mut at = 0;
-        for chunk in bytes.utf8_chunks() {
-            self.text(chunk.valid(), out);
-            at += chunk.valid().len() + chunk.invalid().len();
-            if chunk.invalid().is_empty() {
-                continue;
-            }
-            let cut_off =
-                std::str::from_utf8(chunk.invalid()).is_err_and(|error| error.error_len().is_none());
-            match at == bytes.len() && cut_off {
-                true => self.partial = chunk.invalid().to_vec(),
-                false => self.char(char::REPLACEMENT_CHARACTER, out),
-            }
-        }
+        let mut decoder = std::mem::take(&mut self.decoder);
+        decoder.push(raw, &mut |text| self.text(text, out));
+        self.decoder = decoder;
     }
 
     pub(super) fn finish(&mut self, out: &mut dyn FnMut(&str)) {
-        if !std::mem::take(&mut self.partial).is_empty() {
-            self.char(char::REPLACEMENT_CHARACTER, out);
-        }
+        std::mem::take(&mut self.decoder).finish(&mut |text| self.text(text, out));
         self.flush(out);
     }
 

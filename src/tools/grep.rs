@@ -120,7 +120,7 @@ fn prepare(cx: &ToolCx<'_>, ask: &Grep) -> Result<(Search, Option<String>), Outc
     Ok((Search { walk, glob, types, matcher, searcher, part }, literal))
 }
 
-fn lines_near(ask: &Grep, lines: Option<u64>) -> usize {
+fn lines_near(ask: &Grep, lines: Option<u32>) -> usize {
     match ask.show {
         Show::Lines => usize::try_from(lines.unwrap_or(0)).unwrap_or(usize::MAX).min(NEAR_MOST),
         Show::Files | Show::Counts => 0,

@@ -48,6 +48,16 @@ pub(super) struct Plan<'a> {
     pub(super) basis: Basis,
 }
 
+/// Names of devices, whatever ending stands behind them (Microsoft's "Naming Files, Paths, and
+/// Namespaces").
+fn is_device(raw: &str) -> bool {
+    let name = raw.rsplit(['/', '\\']).next().unwrap_or(raw);
+    let stem = name.split('.').next().unwrap_or(name).trim_end().to_ascii_lowercase();
+    let numbered =
+        |kind: &str| stem.strip_prefix(kind).is_some_and(|nth| matches!(nth.as_bytes(), [b'1'..=b'9']));
+    ["con", "prn", "aux", "nul"].contains(&stem.as_str()) || numbered("com") || numbered("lpt")
+}
+
 /// Whether a file still parses after a change that may be made.
 #[derive(Debug, Default)]
 pub(super) struct Parsed {
@@ -70,6 +80,13 @@ impl Refusals {
 impl Toolbox {
     /// Whether the change may be made.
     pub(super) fn clear(&self, cx: &ToolCx<'_>, plan: &Plan<'_>) -> Result<Parsed, Outcome> {
+        if cx.guards.safe_names && plan.old.is_none() && is_device(plan.raw) {
+            let text = format!(
+                "{} was not made: Windows keeps that name for a device, so no one could check the project out there; choose another",
+                path::show_str(plan.raw)
+            );
+            return Err(failed("reserved_name", text));
+        }
         if let Some(old) = plan.old.filter(|_| cx.guards.seen) {
             self.only_seen(cx, plan, old)?;
         }

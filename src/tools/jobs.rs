@@ -11,14 +11,15 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::output::{Capture, Captured};
-use super::shell::{self, Over, Until};
+use super::shell::{self, Begun, Over, Until, Writer};
 use super::spill::Sink;
-use super::{ToolCx, failed, lock};
+use super::{ToolCx, failed, lock, words};
 use crate::model::{JobOp, Keep, Limits, Outcome};
-use crate::sandbox::Running;
+use crate::sandbox::{Input, Running};
 
 /// Jobs at one time.
 const MOST: usize = 16;
@@ -27,8 +28,14 @@ const FIRST: Duration = Duration::from_millis(200);
 /// Longest wait for a job that was told to stop; its tree is killed well before.
 const STOP: Duration = Duration::from_secs(10);
 
-/// The key that ends a command in a terminal.
+/// How long a job that was typed into has to be silent before it is thought to wait for more.
+const QUIET: Duration = Duration::from_secs(1);
+/// Longest time to type: a job that reads nothing takes no more at some point.
+const TYPING: Duration = Duration::from_secs(5);
+
+/// The key that ends a command in a terminal, and the one that ends its input.
 const CTRL_C: char = '\u{3}';
+const CTRL_D: &[u8] = b"\x04";
 const NO_STDIN: &str = "nothing was typed: the command has no terminal and its stdin is empty. Ctrl-C ends it; what it is to read has to be in its command line, through a pipe or a here-document";
 
 /// What is wanted of a job.
@@ -38,6 +45,7 @@ pub(super) struct Ask<'a> {
     /// Milliseconds.
     pub(super) wait: Option<u64>,
     pub(super) input: Option<&'a str>,
+    pub(super) close_stdin: bool,
 }
 
 /// A job that ended by itself.
@@ -59,36 +67,101 @@ pub(super) struct Jobs {
 }
 
 struct Job {
+    seat: Seat,
+    task: JoinHandle<()>,
+}
+
+/// What one needs to deal with a job.
+#[derive(Clone)]
+struct Seat {
+    id: u32,
     command: String,
     pid: u32,
+    began: Instant,
+    tty: bool,
+    /// None once it is closed, or where there never was anything to write to.
+    input: Arc<Mutex<Option<Arc<dyn Input>>>>,
     state: Arc<Mutex<State>>,
     stop: CancellationToken,
     over: watch::Receiver<bool>,
-    task: JoinHandle<()>,
+    /// Changes with every piece of output.
+    pulse: watch::Receiver<()>,
 }
 
 /// A command that was just started, as its caller sees it.
 struct Started {
-    id: u32,
-    pid: u32,
+    seat: Seat,
     cwd: PathBuf,
-    state: Arc<Mutex<State>>,
-    stop: CancellationToken,
-    over: watch::Receiver<bool>,
+    notes: Vec<String>,
 }
 
 impl Started {
+    fn facts(&self) -> Facts {
+        let Seat { id, pid, .. } = self.seat;
+        let mut said = format!("job{id} runs in the background, pid {pid}");
+        if let Some(file) = lock(&self.seat.state).file.path() {
+            said.push_str(&format!("; its output goes to {file}"));
+        }
+        let cwd = Some(self.cwd.to_string_lossy().into_owned());
+        Facts { id, said, cwd, pid, notes: self.notes.clone() }
+    }
+}
+
+impl Seat {
     async fn wait(&mut self, most: Duration, cx: &ToolCx<'_>) {
         wait_for(&mut self.over, most, cx).await;
     }
 
-    fn facts(&self) -> Facts {
-        let mut said = format!("job{} runs in the background, pid {}", self.id, self.pid);
-        if let Some(file) = lock(&self.state).file.path() {
-            said.push_str(&format!("; its output goes to {file}"));
+    /// The same, but not longer than until what was typed has been answered, as far as silence tells.
+    async fn wait_for_answer(&mut self, most: Duration, cx: &ToolCx<'_>) {
+        let Self { over, pulse, .. } = self;
+        let answered = async {
+            if pulse.changed().await.is_err() {
+                // It is over, which is waited for beside this.
+                std::future::pending::<()>().await;
+            }
+            while let Ok(Ok(())) = tokio::time::timeout(QUIET, pulse.changed()).await {}
+        };
+        tokio::select! {
+            () = wait_for(over, most, cx) => {}
+            () = answered => {}
         }
-        let cwd = Some(self.cwd.to_string_lossy().into_owned());
-        Facts { id: self.id, said, cwd, pid: self.pid }
+    }
+
+    async fn end(&mut self) {
+        self.stop.cancel();
+        let _ = tokio::time::timeout(STOP, self.over.wait_for(|over| *over)).await;
+    }
+
+    /// Types, and closes the input where that is asked for. Err: nothing can be typed.
+    async fn type_in(&mut self, text: &str, close_stdin: bool) -> Result<(), Outcome> {
+        let Some(input) = lock(&self.input).clone() else {
+            return if text.is_empty() { Ok(()) } else { Err(failed("no_stdin", NO_STDIN)) };
+        };
+        self.pulse.mark_unchanged();
+        let end = if close_stdin && self.tty { CTRL_D } else { &[] };
+        let bytes = [text.as_bytes(), end].concat();
+        let mut rest = &bytes[..];
+        let until = Instant::now() + TYPING;
+        while !rest.is_empty() {
+            match tokio::time::timeout_at(until, input.write(rest)).await {
+                Ok(Ok(count)) => rest = &rest[count..],
+                // It reads no more, for good.
+                Ok(Err(_)) => break,
+                Err(_) => {
+                    let typed = bytes.len() - rest.len();
+                    let text = format!(
+                        "only {typed} of {} bytes were typed: the command reads nothing",
+                        bytes.len()
+                    );
+                    return Err(failed("not_read", text));
+                }
+            }
+        }
+        if close_stdin {
+            lock(&self.input).take();
+        }
+        Ok(())
     }
 }
 
@@ -116,6 +189,20 @@ struct State {
     told: bool,
 }
 
+impl Seat {
+    fn report(&self, op: JobOp, was_over: bool, cx: &ToolCx<'_>) -> Outcome {
+        let (id, pid) = (self.id, self.pid);
+        let report = Report::take(&self.state, &cx.limits);
+        let said = match (op, was_over) {
+            (JobOp::Output | JobOp::Wait | JobOp::List, _) => format!("job{id}"),
+            (JobOp::Stop, true) => format!("job{id} had ended already"),
+            (JobOp::Stop, false) if report.over.is_some() => format!("job{id} was stopped"),
+            (JobOp::Stop, false) => format!("job{id} was told to stop and has not ended yet"),
+        };
+        report.outcome(Facts { id, said, cwd: None, pid, notes: Vec::new() }, &self.command)
+    }
+}
+
 impl Jobs {
     /// Starts a command in the background and answers at once.
     pub(super) async fn start(&self, ask: &shell::Ask<'_>, cx: &ToolCx<'_>) -> Outcome {
@@ -123,9 +210,9 @@ impl Jobs {
             Ok(started) => started,
             Err(refusal) => return refusal,
         };
-        started.wait(FIRST, cx).await;
-        let report = Report::take(&started.state, &cx.limits);
-        report.outcome(&started.facts(), ask.command)
+        started.seat.wait(FIRST, cx).await;
+        let report = Report::take(&started.seat.state, &cx.limits);
+        report.outcome(started.facts(), ask.command)
     }
 
     /// Runs a command for `wait` milliseconds; one that is not over by then goes on as a job.
@@ -134,25 +221,26 @@ impl Jobs {
             Ok(started) => started,
             Err(refusal) => return refusal,
         };
-        started.wait(most(wait, cx), cx).await;
+        started.seat.wait(most(wait, cx), cx).await;
         if cx.cancel.is_cancelled() {
-            started.stop.cancel();
-            let _ = tokio::time::timeout(STOP, started.over.wait_for(|over| *over)).await;
+            started.seat.end().await;
         }
-        let report = Report::take(&started.state, &cx.limits);
+        let report = Report::take(&started.seat.state, &cx.limits);
         let Some(over) = report.over else {
-            return report.outcome(&started.facts(), ask.command);
+            return report.outcome(started.facts(), ask.command);
         };
+        let Started { seat, cwd, notes } = started;
         // It never was a job for anybody to ask for.
-        lock(&self.all).remove(&started.id);
+        lock(&self.all).remove(&seat.id);
         let mut captured = report.captured;
         if captured.cut.is_none() {
             // All of it is shown, so nobody needs the file, whole or not.
-            lock(&started.state).file.discard();
+            lock(&seat.state).file.discard();
             (captured.file, captured.trouble) = (None, None);
         }
-        let (pid, cwd, survivors) = (started.pid, started.cwd, report.survivors);
-        shell::Ran { over, survivors, captured, pid, cwd, timeout: None }.outcome(ask.command, cx)
+        let (pid, survivors) = (seat.pid, report.survivors);
+        let ran = shell::Ran { over, survivors, captured, pid, cwd, notes, timeout: None };
+        ran.left(ask, cx).outcome(ask, cx)
     }
 
     async fn launch(&self, ask: &shell::Ask<'_>, cx: &ToolCx<'_>) -> Result<Started, Outcome> {
@@ -160,32 +248,31 @@ impl Jobs {
             let text = format!("{MOST} background jobs are running; stop one first");
             return Err(failed("too_many_jobs", text));
         }
-        let (running, cwd) = shell::start(ask, cx).await?;
-        let pid = running.pid();
+        let Begun { mut running, cwd, notes } = shell::start(ask, Writer::Job, cx).await?;
+        let (pid, input) = (running.pid(), Arc::new(Mutex::new(running.input())));
         let file = Sink::make(cx.spill, "job");
         let fresh = Capture::new(cx.limits.clone(), None);
         let state = Arc::new(Mutex::new(State { fresh, file, over: None, survivors: 0, told: false }));
         let stop = CancellationToken::new();
-        let (done, over) = watch::channel(false);
-        let task = tokio::spawn(follow(running, Arc::clone(&state), stop.clone(), done));
+        let ((done, over), (beat, pulse)) = (watch::channel(false), watch::channel(()));
+        let task = tokio::spawn(follow(running, Arc::clone(&state), stop.clone(), (done, beat)));
         let mut all = lock(&self.all);
         let id = all.last_key_value().map_or(1, |(last, _)| last + 1);
-        let command = ask.command.into();
-        let job =
-            Job { command, pid, state: Arc::clone(&state), stop: stop.clone(), over: over.clone(), task };
-        all.insert(id, job);
-        Ok(Started { id, pid, cwd, state, stop, over })
+        let (command, tty, began) = (ask.command.into(), ask.within.tty, Instant::now());
+        let seat = Seat { id, command, pid, began, tty, input, state, stop, over, pulse };
+        all.insert(id, Job { seat: seat.clone(), task });
+        Ok(Started { seat, cwd, notes })
     }
 
     pub(super) async fn act(&self, ask: &Ask<'_>, cx: &ToolCx<'_>) -> Outcome {
+        match ask.op {
+            JobOp::List => return self.list(),
+            JobOp::Wait if ask.id.trim().is_empty() => return self.wait_for_any(ask, cx).await,
+            JobOp::Output | JobOp::Stop | JobOp::Wait => {}
+        }
         let number = ask.id.trim().trim_start_matches("job").parse::<u32>().ok();
-        let found = number.and_then(|number| {
-            let all = lock(&self.all);
-            let job = all.get(&number)?;
-            let (state, stop, over) = (Arc::clone(&job.state), job.stop.clone(), job.over.clone());
-            Some((number, job.pid, job.command.clone(), state, stop, over))
-        });
-        let Some((id, pid, command, state, stop, mut over)) = found else {
+        let Some(mut seat) = number.and_then(|number| Some(lock(&self.all).get(&number)?.seat.clone()))
+        else {
             let running = self.running();
             let have = if running.is_empty() {
                 "none is running".into()
@@ -194,29 +281,84 @@ impl Jobs {
             };
             return failed("no_such_job", format!("there is no job `{}`; {have}", ask.id));
         };
-        let op = match ask.input.unwrap_or_default() {
-            "" => ask.op,
-            keys if keys.contains(CTRL_C) => JobOp::Stop,
-            _ => return failed("no_stdin", NO_STDIN),
+        let (typed, was_over) = (ask.input.unwrap_or_default(), *seat.over.borrow());
+        let op = match typed.contains(CTRL_C) && !seat.tty {
+            true => JobOp::Stop,
+            false => ask.op,
         };
-        let was_over = *over.borrow();
-        match op {
-            JobOp::Output => {
-                wait_for(&mut over, most(ask.wait.unwrap_or(0), cx), cx).await;
+        if op == JobOp::Stop {
+            seat.end().await;
+        } else {
+            if let Err(refusal) = seat.type_in(typed, ask.close_stdin).await {
+                return refusal;
             }
-            JobOp::Stop => {
-                stop.cancel();
-                let _ = tokio::time::timeout(STOP, over.wait_for(|over| *over)).await;
+            let usual = if op == JobOp::Wait { cx.shell_timeout } else { 0 };
+            let most = most(ask.wait.unwrap_or(usual), cx);
+            match typed.is_empty() {
+                true => seat.wait(most, cx).await,
+                false => seat.wait_for_answer(most, cx).await,
             }
         }
-        let report = Report::take(&state, &cx.limits);
-        let said = match (op, was_over) {
-            (JobOp::Output, _) => format!("job{id}"),
-            (JobOp::Stop, true) => format!("job{id} had ended already"),
-            (JobOp::Stop, false) if report.over.is_some() => format!("job{id} was stopped"),
-            (JobOp::Stop, false) => format!("job{id} was told to stop and has not ended yet"),
+        seat.report(op, was_over, cx)
+    }
+
+    /// A line for each job of the session.
+    fn list(&self) -> Outcome {
+        let all = lock(&self.all);
+        let (mut lines, mut jobs) = (Vec::new(), Vec::new());
+        for (id, Job { seat, .. }) in all.iter() {
+            let over = lock(&seat.state).over;
+            let exit = over.and_then(|over| shell::verdict(over).1);
+            let seconds = seat.began.elapsed().as_secs();
+            let how = match over {
+                None => format!("still running, {}", words::count(seconds, "second")),
+                Some(over) => ended_how(over),
+            };
+            lines.push(format!("job{id} ({how}): {}", seat.command));
+            jobs.push(json!({
+                "job": format!("job{id}"),
+                "command": seat.command,
+                "running": over.is_none(),
+                "exit": exit,
+                "pid": seat.pid,
+                "seconds": seconds,
+            }));
+        }
+        let text = if lines.is_empty() { "there are no jobs".to_owned() } else { lines.join("\n") };
+        Outcome { data: json!({ "jobs": jobs }), ..Outcome::ok(text) }
+    }
+
+    /// The first that ends, or has ended and was not told of.
+    async fn wait_for_any(&self, ask: &Ask<'_>, cx: &ToolCx<'_>) -> Outcome {
+        let seats: Vec<Seat> = {
+            let all = lock(&self.all);
+            let untold = |job: &&Job| !lock(&job.seat.state).told;
+            all.values().filter(untold).map(|job| job.seat.clone()).collect()
         };
-        report.outcome(&Facts { id, said, cwd: None, pid }, &command)
+        if seats.is_empty() {
+            let data = json!({ "jobs": [], "running": false });
+            return Outcome { data, ..Outcome::ok("no job is running") };
+        }
+        let ids: Vec<String> = seats.iter().map(|seat| format!("job{}", seat.id)).collect();
+        let mut overs: Vec<_> = seats.iter().map(|seat| seat.over.clone()).collect();
+        let first = futures_util::future::select_all(overs.iter_mut().map(|over| {
+            Box::pin(async {
+                // An error is an end too.
+                let _ = over.wait_for(|over| *over).await;
+            })
+        }));
+        let found = tokio::select! {
+            biased;
+            () = cx.cancel.cancelled() => None,
+            ended = tokio::time::timeout(most(ask.wait.unwrap_or(cx.shell_timeout), cx), first) => ended.ok(),
+        };
+        match found {
+            Some(((), at, _)) => seats[at].report(JobOp::Wait, false, cx),
+            None => {
+                let data = json!({ "jobs": ids, "running": true });
+                Outcome { data, ..Outcome::ok(format!("still running: {}", ids.join(", "))) }
+            }
+        }
     }
 
     pub(super) fn ended(&self) -> Vec<Ended> {
@@ -224,15 +366,16 @@ impl Jobs {
         let all = lock(&self.all);
         let mut ended = Vec::new();
         for (id, job) in all.iter() {
+            let seat = &job.seat;
             let untold = {
-                let state = lock(&job.state);
+                let state = lock(&seat.state);
                 state.over.is_some() && !state.told
             };
             if untold {
-                let report = Report::take(&job.state, &limits);
+                let report = Report::take(&seat.state, &limits);
                 ended.push(Ended {
                     id: format!("job{id}"),
-                    command: job.command.clone(),
+                    command: seat.command.clone(),
                     exit: report.over.and_then(|over| shell::verdict(over).1),
                     tail: report.captured.text,
                     output_file: report.captured.file,
@@ -244,19 +387,16 @@ impl Jobs {
 
     pub(super) fn running(&self) -> Vec<String> {
         let all = lock(&self.all);
-        all.iter().filter(|(_, job)| !*job.over.borrow()).map(|(id, _)| format!("job{id}")).collect()
+        all.iter().filter(|(_, job)| !*job.seat.over.borrow()).map(|(id, _)| format!("job{id}")).collect()
     }
 
     pub(super) async fn stop_all(&self) {
-        let jobs: Vec<_> = {
-            let all = lock(&self.all);
-            all.values().map(|job| (job.stop.clone(), job.over.clone())).collect()
-        };
-        for (stop, _) in &jobs {
-            stop.cancel();
+        let seats: Vec<Seat> = lock(&self.all).values().map(|job| job.seat.clone()).collect();
+        for seat in &seats {
+            seat.stop.cancel();
         }
-        for (_, mut over) in jobs {
-            let _ = tokio::time::timeout(STOP, over.wait_for(|over| *over)).await;
+        for mut seat in seats {
+            seat.end().await;
         }
     }
 }
@@ -275,12 +415,15 @@ async fn follow(
     mut running: Box<dyn Running>,
     state: Arc<Mutex<State>>,
     stop: CancellationToken,
-    done: watch::Sender<bool>,
+    (done, beat): (watch::Sender<bool>, watch::Sender<()>),
 ) {
     let mut take = |bytes: &[u8]| {
-        let mut state = lock(&state);
-        state.file.push(bytes);
-        state.fresh.push(bytes);
+        {
+            let mut state = lock(&state);
+            state.file.push(bytes);
+            state.fresh.push(bytes);
+        }
+        let _ = beat.send(());
     };
     let until = Until { deadline: None, cancel: &stop };
     let over = shell::drive(running.as_mut(), until, &mut take).await.unwrap_or(Over::Cancelled);
@@ -307,6 +450,14 @@ struct Facts {
     said: String,
     cwd: Option<String>,
     pid: u32,
+    notes: Vec<String>,
+}
+
+fn ended_how(over: Over) -> String {
+    match shell::verdict(over).1 {
+        Some(code) => format!("ended with exit code {code}"),
+        None => "ended by a stop".to_owned(),
+    }
 }
 
 impl Report {
@@ -324,21 +475,17 @@ impl Report {
         }
     }
 
-    fn outcome(self, facts: &Facts, command: &str) -> Outcome {
+    fn outcome(self, facts: Facts, command: &str) -> Outcome {
         let (exit, signal) = match self.over.map(shell::verdict) {
             Some((_, exit, signal)) => (exit, signal),
             None => (None, None),
         };
-        let how = match (self.over, exit) {
-            (None, _) => "still running".to_owned(),
-            (Some(_), Some(code)) => format!("ended with exit code {code}"),
-            (Some(_), None) => "ended by a stop".to_owned(),
-        };
+        let how = self.over.map_or_else(|| "still running".to_owned(), ended_how);
         let first = format!("{} ({how})", facts.said);
         let shown = self.captured.text;
         let text = if shown.is_empty() { first } else { format!("{first}\n{shown}") };
-        let notes: Vec<String> =
-            self.captured.trouble.map(|trouble| format!("[{trouble}]")).into_iter().collect();
+        let mut notes = facts.notes;
+        notes.extend(self.captured.trouble.map(|trouble| format!("[{trouble}]")));
         let text = shell::noted(text, &notes);
         let data = json!({
             "command": command,

@@ -1,6 +1,6 @@
-//! Listing one folder: folders first, what the project ignores only counted.
+//! Listing a folder, or some levels of it: folders first, what the project ignores only counted.
 //!
-//! `data`: `path` (absolute), `entries` (`name`, `dir`), `ignored` (how many were left
+//! `data`: `path` (absolute), `entries` (`name` below it, `dir`), `ignored` (how many were left
 //! out), `total` (how many there are besides).
 
 use std::collections::HashSet;
@@ -16,28 +16,77 @@ use super::{ToolCx, path};
 use crate::model::{Outcome, Read};
 use crate::sandbox::files::{self, DirEntry, Kind};
 
-pub(super) fn run(cx: &ToolCx<'_>, raw: &str, ignore: &[String]) -> Outcome {
-    list(cx, raw, ignore).unwrap_or_else(|refusal| refusal)
+/// Folders that are opened at most.
+const FOLDERS: usize = 500;
+/// Deepest level that is looked at.
+const DEEPEST: u64 = 20;
+
+/// One folder, or several levels of them.
+pub(super) fn run(cx: &ToolCx<'_>, raw: &str, (ignore, depth): (&[String], u64)) -> Outcome {
+    list(cx, raw, (ignore, depth.clamp(1, DEEPEST))).unwrap_or_else(|refusal| refusal)
 }
 
-fn list(cx: &ToolCx<'_>, raw: &str, ignore: &[String]) -> Result<Outcome, Outcome> {
+/// What was found so far.
+struct Found {
+    globs: Vec<Pattern>,
+    /// Name below the first folder, with its level from 0.
+    rows: Vec<Row>,
+    ignored: usize,
+    folders: usize,
+}
+
+struct Row {
+    inside: String,
+    dir: bool,
+    level: u64,
+}
+
+impl Found {
+    /// Puts in what a folder holds, and what its folders hold down to `depth` levels.
+    fn folder(&mut self, cx: &ToolCx<'_>, at: (&Path, &str, u64), depth: u64, entries: Vec<DirEntry>) {
+        let (real, above, level) = at;
+        let visible = not_ignored(real);
+        let all = entries.len();
+        let mut kept: Vec<(bool, DirEntry)> = entries
+            .into_iter()
+            .filter(|entry| visible.contains(&entry.name))
+            .filter(|entry| !self.globs.iter().any(|glob| glob.fits(Path::new(&entry.name))))
+            .map(|entry| (is_folder(cx, real, &entry), entry))
+            .collect();
+        kept.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.name.cmp(&b.1.name)));
+        self.ignored += all - kept.len();
+        for (dir, entry) in kept {
+            let inside = format!("{above}{}", path::show(Path::new(&entry.name)));
+            let below = format!("{inside}/");
+            self.rows.push(Row { inside, dir, level });
+            // A link may lead back up, and git's own folder is nobody's project.
+            let enter = entry.kind == Kind::Dir && entry.name != ".git" && level + 1 < depth;
+            if enter && self.folders < FOLDERS {
+                self.folders += 1;
+                let folder = real.join(&entry.name);
+                if let Ok((real, entries)) = files::list(cx.policy, &folder) {
+                    self.folder(cx, (&real, &below, level + 1), depth, entries);
+                }
+            }
+        }
+    }
+}
+
+fn list(cx: &ToolCx<'_>, raw: &str, (ignore, depth): (&[String], u64)) -> Result<Outcome, Outcome> {
     let raw = if raw.is_empty() { "." } else { raw };
     let target = path::resolve(cx, raw)?;
     let (real, entries) = files::list(cx.policy, &target).map_err(|error| not_a_folder(cx, raw, error))?;
     let globs =
         ignore.iter().map(|glob| Pattern::new(glob.trim_end_matches('/'))).collect::<Result<Vec<_>, _>>()?;
-    let visible = not_ignored(&real);
-    let all = entries.len();
-    let mut kept: Vec<(bool, String)> = entries
-        .into_iter()
-        .filter(|entry| visible.contains(&entry.name))
-        .filter(|entry| !globs.iter().any(|glob| glob.fits(Path::new(&entry.name))))
-        .map(|entry| (is_folder(cx, &real, &entry), path::show(Path::new(&entry.name))))
-        .collect();
-    kept.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-    let ignored = all - kept.len();
-    let mut rows: Vec<String> =
-        kept.iter().map(|(dir, name)| if *dir { format!("{name}/") } else { name.clone() }).collect();
+    let mut found = Found { globs, rows: Vec::new(), ignored: 0, folders: 0 };
+    found.folder(cx, (&real, "", 0), depth, entries);
+    let (kept, ignored) = (found.rows, found.ignored);
+    let line = |row: &Row| {
+        let name = row.inside.rsplit('/').next().unwrap_or_default();
+        let indent = "  ".repeat(usize::try_from(row.level).unwrap_or_default());
+        format!("{indent}{name}{}", if row.dir { "/" } else { "" })
+    };
+    let mut rows: Vec<String> = kept.iter().map(line).collect();
     rows.truncate(rows_that_fit(&rows, &cx.limits));
     let mut text = rows.join("\n");
     if rows.is_empty() {
@@ -50,7 +99,7 @@ fn list(cx: &ToolCx<'_>, raw: &str, ignore: &[String]) -> Result<Outcome, Outcom
         text.push_str(&format!("\n[{ignored} ignored]"));
     }
     let entries: Vec<_> =
-        kept[..rows.len()].iter().map(|(dir, name)| json!({ "name": name, "dir": dir })).collect();
+        kept[..rows.len()].iter().map(|row| json!({ "name": row.inside, "dir": row.dir })).collect();
     let data =
         json!({ "path": path::show(&real), "entries": entries, "ignored": ignored, "total": kept.len() });
     Ok(Outcome { data, ..Outcome::ok(text) })
@@ -58,7 +107,7 @@ fn list(cx: &ToolCx<'_>, raw: &str, ignore: &[String]) -> Result<Outcome, Outcom
 
 /// As many of the entries as a read asks for, told as a read is.
 pub(super) fn part(cx: &ToolCx<'_>, ask: &Read) -> Outcome {
-    let mut outcome = run(cx, &ask.path, &[]);
+    let mut outcome = run(cx, &ask.path, (&[], 1));
     let Some(Value::Array(entries)) = outcome.data.get("entries").cloned() else { return outcome };
     let total = outcome.data["total"].as_u64().unwrap_or_default();
     let last = ask.last.map(|last| (total + 1).saturating_sub(last));

@@ -9,11 +9,16 @@
 
 mod change;
 mod clean;
+mod diff;
 mod edit;
+mod fetch;
+mod find;
 mod grep;
 mod guard;
 mod insert;
 mod jobs;
+mod keys;
+mod lasting;
 mod list;
 mod nearest;
 mod notebook;
@@ -23,17 +28,21 @@ mod patch_text;
 mod path;
 mod printed;
 mod read;
+mod redirect;
 mod rewrite;
 mod rows;
+mod screen;
 mod script;
 mod seen;
 mod shell;
 mod spill;
 mod splice;
 mod submit;
+mod terminal;
 mod text;
 mod todo;
 mod undo;
+mod unified;
 mod walk;
 mod words;
 mod write;
@@ -44,9 +53,10 @@ use std::time::Instant;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::model::{Action, BlobId, Guards, Limits, Outcome, Seen, TodoItem, WriteMode};
+use crate::model::{Action, BlobId, Guards, Limits, Outcome, Seen, ShellRules, TodoItem, WriteMode};
 use crate::sandbox::{Policy, Sandbox};
 
+pub use diff::files as diff_files;
 pub use jobs::Ended;
 pub use output::fit;
 pub use patch::files as patch_files;
@@ -72,6 +82,7 @@ pub struct ToolCx<'a> {
     /// The file must have been read before this call may change it.
     pub needs_read: bool,
     pub guards: Guards,
+    pub shell: &'a ShellRules,
     /// What the person asked for last, in their words: what it names may go from a file.
     pub asked: &'a str,
     /// Where long output is kept whole. Made when first needed.
@@ -86,7 +97,8 @@ pub trait KeepBlob: Send + Sync {
 }
 
 /// What tools remember between calls of one session: which files the model has seen, what commands
-/// printed, what was changed or refused, jobs that run, the task list. Dropping it kills the jobs.
+/// printed, what was changed or refused, jobs that run, the terminal, where lasting shells stand, the task
+/// list. Dropping it kills the jobs.
 #[derive(Default)]
 pub struct Toolbox {
     seen: Mutex<seen::Record>,
@@ -95,6 +107,8 @@ pub struct Toolbox {
     undo: Mutex<undo::History>,
     tasks: Mutex<todo::Tasks>,
     jobs: jobs::Jobs,
+    terminal: terminal::Terminal,
+    sessions: lasting::Sessions,
 }
 
 impl Toolbox {
@@ -105,16 +119,18 @@ impl Toolbox {
         }
         let start = Instant::now();
         let mut outcome = match action {
-            Action::Shell { command, timeout, background, yield_after, cwd, about: _ } => {
-                let ask = shell::Ask { command, timeout: *timeout, cwd: cwd.as_deref() };
+            Action::Shell { command, timeout, background, yield_after, cwd, about: _, within } => {
+                let (timeout, cwd, sessions) = (*timeout, cwd.as_deref(), &self.sessions);
+                let ask = shell::Ask { command, timeout, cwd, within, sessions };
                 match (background, yield_after) {
                     (true, _) => self.jobs.start(&ask, cx).await,
                     (false, Some(wait)) => self.jobs.start_or_run(&ask, *wait, cx).await,
                     (false, None) => shell::run(&ask, cx).await,
                 }
             }
-            Action::Job { op, id, wait, input } => {
-                let ask = jobs::Ask { op: *op, id, wait: *wait, input: input.as_deref() };
+            Action::Job { op, id, wait, input, close_stdin } => {
+                let (wait, input, close_stdin) = (*wait, input.as_deref(), *close_stdin);
+                let ask = jobs::Ask { op: *op, id, wait, input, close_stdin };
                 self.jobs.act(&ask, cx).await
             }
             Action::Read(ask) if ask.image => read::image(self, cx, &ask.path).await,
@@ -132,10 +148,23 @@ impl Toolbox {
             Action::Insert { path, line, text } => insert::run(self, cx, path, (*line, text)),
             Action::Undo { path } => undo::run(self, cx, path),
             Action::Patch { text, cwd } => patch::run(self, cx, (text, cwd.as_deref())),
+            Action::Diff { text, files, path, fuzz, create } => {
+                let ask = diff::Ask { text, files, path: path.as_deref(), fuzz: *fuzz, create: *create };
+                diff::run(self, cx, &ask)
+            }
             Action::Glob(ask) => walk::glob(cx, ask).await,
             Action::Grep(ask) => grep::run(cx, ask).await,
-            Action::List { path, ignore } => list::run(cx, path, ignore),
+            Action::Find { query, path, limit, endings, ignore } => {
+                let ask = find::Ask { query, path: path.as_deref(), limit: *limit, endings, ignore };
+                find::run(cx, ask).await
+            }
+            Action::List { path, ignore, depth } => list::run(cx, path, (ignore, depth.unwrap_or(1))),
             Action::Todo { items } => todo::run(self, items.as_deref()),
+            Action::Fetch { url, form, limit, timeout } => {
+                let ask = fetch::Ask { url, form: *form, limit: *limit, timeout: *timeout };
+                fetch::run(cx, ask).await
+            }
+            Action::Keys { text, wait } => self.terminal.act(text, *wait, cx).await,
             Action::Tasks { op, id, text, status, more } => {
                 let given = todo::Given { text: text.as_deref(), status: *status, more };
                 todo::act(self, *op, id.as_deref(), given)
@@ -147,10 +176,6 @@ impl Toolbox {
             Action::Tools { found, .. } => searched(found),
             Action::Script { tool, run, dir, input, timeout, only_reads: _ } => {
                 script::run(script::Ask { tool, run, dir, input, timeout: *timeout }, cx).await
-            }
-            // BUILT NEXT
-            Action::Keys { .. } | Action::Fetch { .. } => {
-                failed("unavailable", "tack cannot do this yet; nothing was done")
             }
             Action::Submit { text: _ } => submit::run(cx).await,
             Action::Unknown { name: _, why } => failed("unknown", why.clone()),
@@ -192,14 +217,19 @@ impl Toolbox {
         self.jobs.ended()
     }
 
+    /// Where a lasting shell was left in an earlier run of the session; the last word counts.
+    pub fn restore_shell(&self, session: &str, cwd: &Path) {
+        self.sessions.restore(session, cwd);
+    }
+
     /// Ids of the jobs that still run.
     pub fn running(&self) -> Vec<String> {
         self.jobs.running()
     }
 
-    /// Ends every job and waits until its processes are gone.
+    /// Ends every job and the terminal, and waits until their processes are gone.
     pub async fn stop_all(&self) {
-        self.jobs.stop_all().await;
+        tokio::join!(self.jobs.stop_all(), self.terminal.stop());
     }
 }
 

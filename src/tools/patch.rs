@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::change::{self, Change, Loaded};
 use super::guard::{Basis, Parsed, Plan};
-use super::patch_text::{self, Hunk, Section};
+use super::patch_text::{self, Hunk, Misfit, Section};
 use super::seen::Intent;
 use super::{ToolCx, Toolbox, failed, nearest, path, text, words, write};
 use crate::model::{Outcome, Seen};
@@ -45,11 +45,20 @@ fn try_run(
     cx: &ToolCx<'_>,
     (patch, folder): (&str, Option<&str>),
 ) -> Result<Outcome, Outcome> {
-    let mut sections =
-        patch_text::parse(patch).map_err(|why| failed("bad_patch", format!("nothing was changed: {why}")))?;
+    let mut sections = patch_text::parse(patch).map_err(|why| bad(&why))?;
     if let Some(folder) = folder.filter(|folder| cx.cwd != cx.cwd.join(folder)) {
         sections.iter_mut().for_each(|section| section.start_from(folder));
     }
+    make(toolbox, cx, &sections)
+}
+
+/// What is wrong with a patch's text.
+pub(super) fn bad(why: &str) -> Outcome {
+    failed("bad_patch", format!("nothing was changed: {why}"))
+}
+
+/// Makes all of these changes, or none.
+pub(super) fn make(toolbox: &Toolbox, cx: &ToolCx<'_>, sections: &[Section]) -> Result<Outcome, Outcome> {
     for (nth, section) in sections.iter().enumerate() {
         if sections[..nth].iter().any(|earlier| earlier.path() == section.path()) {
             let text = format!(
@@ -93,7 +102,7 @@ fn try_run(
     Ok(steps.iter().fold(outcome, |outcome, step| step.parsed.tell(step.target(), outcome)))
 }
 
-fn nothing(refusal: Outcome) -> Outcome {
+pub(super) fn nothing(refusal: Outcome) -> Outcome {
     Outcome { text: format!("nothing was changed: {}", refusal.text), ..refusal }
 }
 
@@ -141,8 +150,8 @@ fn check<'a>(toolbox: &Toolbox, cx: &ToolCx<'_>, section: &'a Section) -> Result
             let old = change::load_existing(cx, raw).map_err(nothing)?;
             toolbox.allow(cx, &old, Intent::Change).map_err(nothing)?;
             let form = change::decode(raw, &old).map_err(nothing)?;
-            let after =
-                patch_text::apply(&form.bytes, hunks).map_err(|hunk| misplaced(raw, &form.bytes, hunk))?;
+            let after = patch_text::apply(&form.bytes, hunks)
+                .map_err(|misfit| misplaced(raw, &form.bytes, &misfit))?;
             let after = change::encode(raw, &form, &after).map_err(nothing)?;
             let at_target = match to {
                 Some(to) => {
@@ -159,11 +168,23 @@ fn check<'a>(toolbox: &Toolbox, cx: &ToolCx<'_>, section: &'a Section) -> Result
     }
 }
 
-fn misplaced(raw: &str, bytes: &[u8], hunk: &Hunk) -> Outcome {
+pub(super) fn misplaced(raw: &str, bytes: &[u8], misfit: &Misfit<'_>) -> Outcome {
     let shown = path::show_str(raw);
+    let (hunk, places) = match misfit {
+        Misfit::Nowhere(hunk) => (hunk, &[][..]),
+        Misfit::Several(hunk, places) => (hunk, &places[..]),
+    };
     let all = String::from_utf8_lossy(bytes);
     let wanted = hunk.wanted();
     let first = wanted.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    if !places.is_empty() {
+        let most: Vec<String> = places.iter().take(5).map(usize::to_string).collect();
+        let text = format!(
+            "nothing was changed: the hunk of {shown} that begins with `{first}` fits at lines {}; give more lines around it, or the number of its first line",
+            most.join(", ")
+        );
+        return Outcome { data: json!({ "error": "ambiguous", "path": raw }), ..failed("ambiguous", text) };
+    }
     let text = match nearest::find(&all, &wanted) {
         Some(place) => format!(
             "nothing was changed: {shown} has no such lines as the hunk that begins with `{first}`. Nearest, {}:\n{}\nSend the patch again with the lines as they stand there, without the numbers",

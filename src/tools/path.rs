@@ -19,6 +19,13 @@ pub(super) fn resolve(cx: &ToolCx<'_>, raw: &str) -> Result<PathBuf, Outcome> {
     }
     // A file that is really called `~` wins over the home folder.
     let literal = cx.cwd.join(raw);
+    if cx.guards.root_is_here
+        && literal.parent() == Some(Path::new("/"))
+        && let Some(name) = literal.file_name()
+        && !literal.exists()
+    {
+        return Ok(cx.cwd.join(name));
+    }
     if (raw == "~" || raw.starts_with("~/"))
         && !literal.exists()
         && let Some(home) = home(cx.env)

@@ -17,7 +17,7 @@ use super::shell::{GRACE, Over, Until, drive, end, left_behind, noted, spawn, ve
 use super::spill::{Spill, create};
 use super::{ToolCx, failed, given, path};
 use crate::model::{Outcome, State};
-use crate::sandbox::{self, Op, Verdict};
+use crate::sandbox::{self, Cmd, Io, Op, Verdict};
 
 pub(super) struct Ask<'a> {
     pub(super) tool: &'a str,
@@ -43,7 +43,9 @@ pub(super) async fn run(ask: Ask<'_>, cx: &ToolCx<'_>) -> Outcome {
     };
     let seen = cx.policy.seen(&input.0).into_os_string();
     let args = ["-c".into(), START.into(), seen].into_iter().chain(command).collect();
-    let mut running = match spawn(cx, "/bin/sh".into(), args, cx.cwd.to_owned()).await {
+    let (cwd, env) = (cx.cwd.to_owned(), cx.env.to_vec());
+    let cmd = Cmd { program: "/bin/sh".into(), args, cwd, env, io: Io::Captured };
+    let mut running = match spawn(cx, &cmd).await {
         Ok(running) => running,
         Err(refusal) => return refusal,
     };

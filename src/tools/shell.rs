@@ -1,8 +1,8 @@
 //! Running one command line: bounded in time and memory, over when the command is, not when its
 //! output pipe closes.
 //!
-//! `data`: `command`, `cwd`, `timeout` (milliseconds), `pid`, `signal`, `background`, `job`,
-//! `output_file`, `survivors`, `notes`. `text` is what it printed and nothing else, so empty when it
+//! `data`: `command`, `cwd` (of a lasting shell: where it stands now), `session`, `timeout`
+//! (milliseconds), `pid`, `signal`, `background`, `job`, `output_file`, `survivors`, `notes`. `text` is what it printed and nothing else, so empty when it
 //! printed nothing; then the notes, about survivors, a full disk or what the sandbox denied.
 
 use std::ffi::OsString;
@@ -15,12 +15,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::output::{Capture, Captured};
 use super::spill::Spill;
-use super::{ToolCx, failed, given, path, words};
-use crate::model::{Outcome, State};
+use super::{ToolCx, failed, given, lasting, path, redirect, terminal, words};
+use crate::model::{Keep, Limits, Outcome, State, Stdin, Within};
 use crate::sandbox::{self, Cmd, Exit, Happened, Io, Running, SandboxError, files};
 
 /// How long a survivor may hold the pipe open once the command itself has exited.
 const DRAIN: Duration = Duration::from_millis(300);
+/// Longest a shell may take to parse a command.
+const PARSE: Duration = Duration::from_secs(10);
 /// Between the polite and the final signal.
 pub(super) const GRACE: Duration = Duration::from_secs(2);
 
@@ -29,6 +31,29 @@ pub(super) struct Ask<'a> {
     /// Milliseconds.
     pub(super) timeout: Option<u64>,
     pub(super) cwd: Option<&'a str>,
+    pub(super) within: &'a Within,
+    pub(super) sessions: &'a lasting::Sessions,
+}
+
+impl<'a> Ask<'a> {
+    pub(super) fn session(&self, cx: &ToolCx<'_>) -> Option<&'a str> {
+        let main = cx.shell.lasting.then_some(lasting::MAIN);
+        self.within.session.as_deref().or(main)
+    }
+}
+
+/// Whether anybody can write to a command while it runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Writer {
+    Nobody,
+    Job,
+}
+
+/// A command that was started.
+pub(super) struct Begun {
+    pub(super) running: Box<dyn Running>,
+    pub(super) cwd: PathBuf,
+    pub(super) notes: Vec<String>,
 }
 
 /// Why the wait for a command is over.
@@ -48,7 +73,7 @@ pub(crate) struct Until<'a> {
 
 pub(super) async fn run(ask: &Ask<'_>, cx: &ToolCx<'_>) -> Outcome {
     let timeout = given(ask.timeout).unwrap_or(cx.shell_timeout).clamp(1, cx.shell_timeout_most.max(1));
-    let (mut running, cwd) = match start(ask, cx).await {
+    let Begun { mut running, cwd, notes } = match start(ask, Writer::Nobody, cx).await {
         Ok(started) => started,
         Err(refusal) => return refusal,
     };
@@ -68,8 +93,9 @@ pub(super) async fn run(ask: &Ask<'_>, cx: &ToolCx<'_>) -> Outcome {
     };
     let survivors = end(running.as_mut(), over, &mut |bytes| capture.push(bytes)).await;
     drop(running);
-    let ran = Ran { over, survivors, captured: capture.finish(None), pid, cwd, timeout: Some(timeout) };
-    ran.outcome(ask.command, cx)
+    let captured = capture.finish(None);
+    let ran = Ran { over, survivors, captured, pid, cwd, notes, timeout: Some(timeout) }.left(ask, cx);
+    ran.outcome(ask, cx)
 }
 
 /// A command that is over.
@@ -79,14 +105,22 @@ pub(super) struct Ran {
     pub(super) captured: Captured,
     pub(super) pid: u32,
     pub(super) cwd: PathBuf,
+    /// What there is to say besides what it printed.
+    pub(super) notes: Vec<String>,
     /// Milliseconds it was allowed to take.
     pub(super) timeout: Option<u64>,
 }
 
 impl Ran {
-    pub(super) fn outcome(self, command: &str, cx: &ToolCx<'_>) -> Outcome {
+    /// Notes where a lasting shell stands now.
+    pub(super) fn left(self, ask: &Ask<'_>, cx: &ToolCx<'_>) -> Self {
+        let now = ask.session(cx).and_then(|name| ask.sessions.leave(name, cx));
+        Self { cwd: now.unwrap_or(self.cwd), ..self }
+    }
+
+    pub(super) fn outcome(self, ask: &Ask<'_>, cx: &ToolCx<'_>) -> Outcome {
         let captured = self.captured;
-        let mut notes = Vec::new();
+        let mut notes = self.notes;
         if self.survivors > 0 {
             notes.push(left_behind(self.survivors));
         }
@@ -96,8 +130,9 @@ impl Ran {
             notes.extend(sandbox::denial_hint(cx.policy, &captured.text));
         }
         let data = json!({
-            "command": command,
+            "command": ask.command,
             "cwd": self.cwd.to_string_lossy(),
+            "session": ask.session(cx),
             "timeout": self.timeout,
             "pid": self.pid,
             "signal": signal,
@@ -138,28 +173,103 @@ pub(super) fn verdict(over: Over) -> (State, Option<i32>, Option<i32>) {
     }
 }
 
-/// Starts the command line in a shell; also says where it runs.
-pub(super) async fn start(ask: &Ask<'_>, cx: &ToolCx<'_>) -> Result<(Box<dyn Running>, PathBuf), Outcome> {
+/// Starts the command line in a shell.
+pub(super) async fn start(ask: &Ask<'_>, writer: Writer, cx: &ToolCx<'_>) -> Result<Begun, Outcome> {
     if ask.command.trim().is_empty() {
         return Err(failed("empty_command", "the command is empty"));
     }
     if ask.command.contains('\0') {
         return Err(failed("bad_command", "the command holds a NUL byte, which no command line can"));
     }
-    let cwd = folder(ask.cwd, cx)?;
-    let args = vec!["-c".into(), ask.command.into()];
-    let running = spawn(cx, shell(cx.env), args, cwd.clone()).await?;
-    Ok((running, cwd))
+    blocked(ask.command, cx)?;
+    let io = match (ask.within.tty, ask.within.stdin, writer) {
+        (true, _, _) => Io::Terminal(terminal::SIZE),
+        (false, Stdin::Pipe, Writer::Job) => Io::Fed,
+        (false, Stdin::Empty, _) | (false, Stdin::Pipe, Writer::Nobody) => Io::Captured,
+    };
+    if cx.shell.syntax {
+        parse(ask.command, cx).await?;
+    }
+    let (mut args, mut notes) = (vec!["-c".into(), ask.command.into()], Vec::new());
+    let mut cwd = None;
+    if let Some(name) = ask.session(cx) {
+        if ask.within.fresh {
+            ask.sessions.forget(name, cx);
+        }
+        let entered = ask.sessions.enter(name, ask.command, cx);
+        (args, notes) = (entered.args, entered.notes);
+        cwd = entered.cwd.filter(|_| ask.cwd.is_none());
+    }
+    let cwd = match cwd {
+        Some(cwd) => cwd,
+        None => folder(ask.cwd, cx)?,
+    };
+    if cx.guards.keep_from_shell
+        && let Some(file) = redirect::overwritten(ask.command, &cwd, cx.cwd)
+    {
+        let text = format!(
+            "the command was not run: its `>` would replace {}, which exists. Change that file with an edit, or let the command write to a new name",
+            path::short(cx.cwd, &file)
+        );
+        return Err(failed("overwrites", text));
+    }
+    let cmd = Cmd { program: shell(cx.env), args, cwd, env: environment(cx, io), io };
+    let running = spawn(cx, &cmd).await?;
+    Ok(Begun { running, cwd: cmd.cwd, notes })
 }
 
-pub(super) async fn spawn(
-    cx: &ToolCx<'_>,
-    program: OsString,
-    args: Vec<OsString>,
-    cwd: PathBuf,
-) -> Result<Box<dyn Running>, Outcome> {
-    let cmd = Cmd { program, args, cwd, env: cx.env.to_vec(), io: Io::Captured };
-    cx.sandbox.spawn(cx.policy, &cmd).await.map_err(|error| match error {
+/// The environment of a command, with what the harness lays over it.
+pub(super) fn environment(cx: &ToolCx<'_>, io: Io) -> Vec<(OsString, OsString)> {
+    let mut env = cx.env.to_vec();
+    let mut set = |name: &str, value: &str| {
+        env.retain(|(known, _)| known != name);
+        env.push((name.into(), value.into()));
+    };
+    for (name, value) in cx.shell.env.iter().filter(|(name, _)| sandbox::env::may_be_set(name)) {
+        set(name, value);
+    }
+    if let Io::Terminal(_) = io {
+        set("TERM", terminal::TERM);
+    }
+    env
+}
+
+/// Commands that the harness does not have run: they would wait for somebody to type.
+fn blocked(command: &str, cx: &ToolCx<'_>) -> Result<(), Outcome> {
+    let given: Vec<&str> = command.split_whitespace().collect();
+    let begins = |listed: &&String| {
+        let words: Vec<&str> = listed.split_whitespace().collect();
+        !words.is_empty() && given.starts_with(&words)
+    };
+    let is = |listed: &&String| listed.split_whitespace().eq(given.iter().copied());
+    let rules = cx.shell;
+    let word = rules.refuse.iter().find(begins).or_else(|| rules.refuse_alone.iter().find(is));
+    let Some(word) = word else { return Ok(()) };
+    let data = json!({ "error": "blocked", "command": command, "word": word });
+    Err(Outcome { data, ..Outcome::refused(format!("`{word}` is not run here; nothing was done")) })
+}
+
+/// Has the shell read the command without running any of it.
+async fn parse(command: &str, cx: &ToolCx<'_>) -> Result<(), Outcome> {
+    let args = vec!["-n".into(), "-c".into(), command.into()];
+    let (env, io) = (cx.env.to_vec(), Io::Captured);
+    let cmd = Cmd { program: shell(cx.env), args, cwd: folder(None, cx)?, env, io };
+    let mut running = spawn(cx, &cmd).await?;
+    let limits = Limits { bytes: 4_000, lines: 20, keep: Keep::Head };
+    let mut capture = Capture::new(limits, None);
+    let until = Until { deadline: Some(Instant::now() + PARSE), cancel: cx.cancel };
+    let over = drive(running.as_mut(), until, &mut |bytes| capture.push(bytes)).await;
+    let over = over.unwrap_or(Over::Cancelled);
+    end(running.as_mut(), over, &mut |bytes| capture.push(bytes)).await;
+    match over {
+        Over::Exited(Exit::Code(0)) => Ok(()),
+        Over::Cancelled => Err(Outcome::interrupted("stopped before it began; nothing was done")),
+        Over::Exited(_) | Over::TimedOut => Err(failed("syntax", capture.finish(None).text)),
+    }
+}
+
+pub(super) async fn spawn(cx: &ToolCx<'_>, cmd: &Cmd) -> Result<Box<dyn Running>, Outcome> {
+    cx.sandbox.spawn(cx.policy, cmd).await.map_err(|error| match error {
         SandboxError::Unavailable(why) => {
             Outcome { data: json!({ "error": "no_sandbox" }), ..Outcome::refused(why) }
         }
@@ -167,7 +277,7 @@ pub(super) async fn spawn(
     })
 }
 
-fn folder(asked: Option<&str>, cx: &ToolCx<'_>) -> Result<PathBuf, Outcome> {
+pub(super) fn folder(asked: Option<&str>, cx: &ToolCx<'_>) -> Result<PathBuf, Outcome> {
     let Some(raw) = asked else {
         return match cx.cwd.is_dir() {
             true => Ok(cx.cwd.to_owned()),
@@ -197,7 +307,7 @@ pub fn shell_name(env: &[(OsString, OsString)]) -> &'static str {
 }
 
 /// bash where there is one, since that is what models write.
-fn shell(env: &[(OsString, OsString)]) -> OsString {
+pub(super) fn shell(env: &[(OsString, OsString)]) -> OsString {
     let path = env.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.clone()).unwrap_or_default();
     std::env::split_paths(&path)
         .filter(|folder| folder.is_absolute())

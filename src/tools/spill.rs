@@ -5,6 +5,9 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use super::{ToolCx, output};
+use crate::model::Cut;
+
 /// No file grows beyond this.
 pub(super) const MOST: u64 = 512 * 1024 * 1024;
 
@@ -27,6 +30,16 @@ pub(super) struct Spilled {
     /// None when no file could be made.
     pub(super) path: Option<String>,
     pub(super) trouble: Option<String>,
+}
+
+/// The text within the limits; where it is cut, all of it is in a file that the marker names.
+pub(super) fn fit(cx: &ToolCx<'_>, text: &str) -> (String, Option<Cut>) {
+    let (whole, None) = output::fit(text, &cx.limits, None) else {
+        let mut file = Sink::make(cx.spill, "page");
+        file.push(text.as_bytes());
+        return output::fit(text, &cx.limits, file.finish().path.as_deref());
+    };
+    (whole, None)
 }
 
 impl Spill {

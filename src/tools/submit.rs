@@ -13,7 +13,7 @@ use super::ToolCx;
 use super::output::fit;
 use super::shell::{self, Over, Until};
 use crate::model::{Outcome, State};
-use crate::sandbox::Exit;
+use crate::sandbox::{Cmd, Exit, Io};
 
 /// Bytes of the difference that are kept.
 const MOST: usize = 1024 * 1024;
@@ -40,7 +40,9 @@ git -C "$top" diff --no-ext-diff --no-textconv --no-color "$base"
 /// `data`: `diff`.
 pub(super) async fn run(cx: &ToolCx<'_>) -> Outcome {
     let args = vec!["-c".into(), SCRIPT.into()];
-    let mut running = match shell::spawn(cx, "/bin/sh".into(), args, cx.cwd.to_owned()).await {
+    let (cwd, env) = (cx.cwd.to_owned(), cx.env.to_vec());
+    let cmd = Cmd { program: "/bin/sh".into(), args, cwd, env, io: Io::Captured };
+    let mut running = match shell::spawn(cx, &cmd).await {
         Ok(running) => running,
         Err(refusal) => return refusal,
     };

@@ -149,7 +149,15 @@ fn reply(parts: Vec<Part>) -> Body {
 /// Every file below, with its text.
 fn shell(command: &str) -> Action {
     let command = command.to_owned();
-    Action::Shell { command, timeout: None, background: false, yield_after: None, cwd: None, about: None }
+    Action::Shell {
+        command,
+        timeout: None,
+        background: false,
+        yield_after: None,
+        within: Default::default(),
+        cwd: None,
+        about: None,
+    }
 }
 
 fn files(dir: &Path) -> Vec<(String, String)> {

@@ -163,8 +163,8 @@ fn a_prompt_that_waits_is_not_summed_up() {
     let tack = Tack::new(&server);
     tack.harness("mine", "");
     let window = ["--harness", "mine", "-c", "model_context_window=8000"];
-    tack.run(["-p", "mend the boat"].into_iter().chain(window)).code(0);
-    tack.run(["-p", "paint it", "--continue"].into_iter().chain(window)).code(0);
+    tack.run(["exec", "mend the boat"].into_iter().chain(window)).code(0);
+    tack.run(["exec", "resume", "--last", "paint it"].into_iter().chain(window)).code(0);
     let requests = server.requests();
     assert!(!requests[1].said().contains("paint it"));
     let last = requests[2].said();

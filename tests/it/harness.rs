@@ -328,6 +328,7 @@ fn limits_and_rules_come_from_the_manifest() {
         timeout: None,
         background: false,
         yield_after: None,
+        within: Default::default(),
         cwd: None,
         about: None,
     };

@@ -105,6 +105,25 @@ fn works(server: &Server, tack: &Tack) {
     assert_eq!(files, ["completed", "failed", "completed"]);
 }
 
+#[test]
+fn a_command_on_a_terminal_is_typed_into() {
+    let server = Server::start(vec![
+        calls(
+            "a",
+            "exec_command",
+            &json!({"cmd": "test -t 0; read x; echo $?:$x", "tty": true, "yield_time_ms": 250}),
+        ),
+        calls("b", "write_stdin", &json!({"session_id": 1, "chars": "hi\n", "yield_time_ms": 30000})),
+        says("It says hi."),
+    ]);
+    let tack = Tack::new(&server);
+    tack.run(["exec", "--json", "--yolo", "--harness", "native", "-m", "gpt-5.5", "type"]).code(0);
+    let told: Vec<String> = server.requests()[1..].iter().map(told).collect();
+    assert!(told[0].contains("\nProcess running with session ID 1\n"), "{}", told[0]);
+    assert!(told[1].contains("\nProcess exited with code 0\n"), "{}", told[1]);
+    assert!(told[1].ends_with("Output:\nhi\n0:hi\n"), "{}", told[1]);
+}
+
 fn what_still_runs_at_the_end_is_ended() {
     let server = Server::start(vec![exec("a", "echo $$ > pid; exec sleep 1000"), says("It serves.")]);
     let tack = Tack::new(&server);

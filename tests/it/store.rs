@@ -168,9 +168,17 @@ fn an_earlier_log_is_read_and_gone_on_with() {
         .filter_map(|part| if let Part::Call(call) = part { Some(&call.action) } else { None })
         .collect();
     let (command, text) = ("ls".into(), "*** Begin Patch".into());
-    let shell =
-        Action::Shell { command, timeout: None, background: true, yield_after: None, cwd: None, about: None };
-    let job = Action::Job { op: JobOp::Output, id: "job1".into(), wait: None, input: None };
+    let shell = Action::Shell {
+        command,
+        timeout: None,
+        background: true,
+        yield_after: None,
+        within: Default::default(),
+        cwd: None,
+        about: None,
+    };
+    let job =
+        Action::Job { op: JobOp::Output, id: "job1".into(), wait: None, input: None, close_stdin: false };
     let read = Action::Read(Read { path: "a".into(), ..Read::default() });
     assert_eq!(actions, [&shell, &job, &read, &Action::Patch { text, cwd: None }]);
     session.append(&user(10, "more")).unwrap();

@@ -12,6 +12,7 @@ fn background(command: &str) -> Action {
         timeout: None,
         background: true,
         yield_after: None,
+        within: Default::default(),
         cwd: None,
         about: None,
     }
@@ -19,7 +20,11 @@ fn background(command: &str) -> Action {
 
 /// A bench whose folder is a workspace; None, aloud, where no sandbox holds.
 fn bench() -> Option<(Bench, Scratch)> {
-    if !holds(Tier::Namespaces) {
+    bench_in(Tier::Namespaces)
+}
+
+pub fn bench_in(tier: Tier) -> Option<(Bench, Scratch)> {
+    if !holds(tier) {
         return None;
     }
     // Not below /tmp, which is private to commands.
@@ -35,7 +40,7 @@ fn bench() -> Option<(Bench, Scratch)> {
     };
     bench.policy = wish.settle().unwrap().policy;
     bench.env = EnvWish { vars: bench.env.clone(), ..EnvWish::default() }.build(&bench.policy);
-    bench.sandbox = Box::new(Linux::with_tier(TACK, Tier::Namespaces));
+    bench.sandbox = Box::new(Linux::with_tier(TACK, tier));
     Some((bench, scratch))
 }
 
@@ -73,6 +78,7 @@ fn limits_hold_in_the_sandbox() {
             timeout: Some(500),
             background: false,
             yield_after: None,
+            within: Default::default(),
             cwd: None,
             about: None,
         };
@@ -82,6 +88,7 @@ fn limits_hold_in_the_sandbox() {
             timeout: None,
             background: true,
             yield_after: None,
+            within: Default::default(),
             cwd: None,
             about: None,
         };
@@ -150,12 +157,13 @@ fn file_tools_do_not_see_what_commands_have_of_their_own() {
             assert_eq!(outcome.state, State::Refused, "{path}: {}", outcome.text);
             assert!(outcome.text.contains("look with a command"), "{}", outcome.text);
         }
-        let list = |path: &str| Action::List { path: path.into(), ignore: vec![] };
+        let list = |path: &str| Action::List { path: path.into(), ignore: vec![], depth: None };
         let at = |cwd: &str, command: &str| Action::Shell {
             command: command.into(),
             timeout: None,
             background: false,
             yield_after: None,
+            within: Default::default(),
             cwd: Some(cwd.into()),
             about: None,
         };

@@ -153,7 +153,7 @@ async fn g26_names_are_names() {
         assert_eq!(bench.bytes(name), b"two\n");
         assert!(!changed.text.contains('\u{1b}') && !changed.text.contains("new\nline"), "{}", changed.text);
         let root = name.split('/').next().unwrap();
-        let listed = bench.run(&Action::List { path: ".".into(), ignore: vec![] }).await;
+        let listed = bench.run(&Action::List { path: ".".into(), ignore: vec![], depth: None }).await;
         let shown = root.replace('\n', "\\n").replace('\u{1b}', "\\u{1b}");
         assert_eq!(listed.text.trim_end_matches('/'), shown, "{name:?}");
     }

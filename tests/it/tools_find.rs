@@ -15,7 +15,7 @@ fn grep(pattern: &str) -> Action {
 }
 
 fn list(path: &str) -> Action {
-    Action::List { path: path.into(), ignore: vec![] }
+    Action::List { path: path.into(), ignore: vec![], depth: None }
 }
 
 fn project() -> Bench {
@@ -161,7 +161,9 @@ async fn a_listing_has_folders_first_and_counts_what_is_ignored() {
     ");
     assert_eq!(outcome.data["ignored"], 2);
     assert_eq!(outcome.data["entries"][1], serde_json::json!({ "name": "src", "dir": true }));
-    let less = bench.run(&Action::List { path: "".into(), ignore: vec![".*".into(), "src/".into()] }).await;
+    let less = bench
+        .run(&Action::List { path: "".into(), ignore: vec![".*".into(), "src/".into()], depth: None })
+        .await;
     assert_eq!(less.text, "bin\n[6 ignored]");
     assert_eq!(bench.run(&list("bin")).await.text, "bin is a file; read it, or list its folder");
     assert_eq!(bench.run(&list("none")).await.state, State::Failed);

@@ -20,6 +20,7 @@ pub struct Bench {
     pub limits: Limits,
     pub needs_read: bool,
     pub guards: tack::model::Guards,
+    pub shell: tack::model::ShellRules,
     pub asked: String,
     pub shell_timeout: u64,
     pub shell_timeout_most: u64,
@@ -73,6 +74,7 @@ impl Bench {
             limits: Limits { bytes: 16 * 1024, lines: 400, keep: Keep::Both { head_percent: 50 } },
             needs_read: false,
             guards: tack::model::Guards::default(),
+            shell: tack::model::ShellRules::default(),
             asked: String::new(),
             shell_timeout: 60_000,
             shell_timeout_most: 600_000,
@@ -104,6 +106,7 @@ impl Bench {
     pub async fn run(&self, action: &Action) -> Outcome {
         let cx = ToolCx {
             guards: self.guards,
+            shell: &self.shell,
             asked: &self.asked,
             cwd: &self.cwd,
             policy: &self.policy,
@@ -127,7 +130,13 @@ impl Bench {
     /// Asks a job for its output until it has printed this.
     pub async fn job_says(&self, id: &str, wanted: &str) -> String {
         let mut all = String::new();
-        let ask = Action::Job { op: tack::model::JobOp::Output, id: id.into(), wait: None, input: None };
+        let ask = Action::Job {
+            op: tack::model::JobOp::Output,
+            id: id.into(),
+            wait: None,
+            input: None,
+            close_stdin: false,
+        };
         eventually(async || {
             all.push_str(self.run(&ask).await.data["output"].as_str().unwrap());
             all.contains(wanted)
@@ -160,6 +169,7 @@ pub fn shell(command: &str) -> Action {
         timeout: None,
         background: false,
         yield_after: None,
+        within: Default::default(),
         cwd: None,
         about: None,
     }

@@ -25,6 +25,7 @@ fn with_timeout(command: &str, timeout: u64) -> Action {
         timeout: Some(timeout),
         background: false,
         yield_after: None,
+        within: Default::default(),
         cwd: None,
         about: None,
     }
@@ -36,13 +37,14 @@ fn background(command: &str) -> Action {
         timeout: None,
         background: true,
         yield_after: None,
+        within: Default::default(),
         cwd: None,
         about: None,
     }
 }
 
 fn job(op: JobOp, id: &str) -> Action {
-    Action::Job { op, id: id.into(), wait: None, input: None }
+    Action::Job { op, id: id.into(), wait: None, input: None, close_stdin: false }
 }
 
 #[tokio::test]
@@ -75,6 +77,7 @@ async fn a_command_runs_where_it_is_asked_to() {
         timeout: None,
         background: false,
         yield_after: None,
+        within: Default::default(),
         cwd: Some(cwd.into()),
         about: None,
     };
@@ -318,12 +321,20 @@ async fn g09_editors_and_pagers_do_not_wait() {
 
 fn yielding(command: &str, yield_after: u64) -> Action {
     let (command, yield_after) = (command.into(), Some(yield_after));
-    Action::Shell { command, timeout: Some(1), background: false, yield_after, cwd: None, about: None }
+    Action::Shell {
+        command,
+        timeout: Some(1),
+        background: false,
+        yield_after,
+        cwd: None,
+        about: None,
+        within: Default::default(),
+    }
 }
 
 fn waiting(id: &str, wait: u64, input: Option<&str>) -> Action {
     let input = input.map(str::to_owned);
-    Action::Job { op: JobOp::Output, id: id.into(), wait: Some(wait), input }
+    Action::Job { op: JobOp::Output, id: id.into(), wait: Some(wait), input, close_stdin: false }
 }
 
 #[tokio::test]

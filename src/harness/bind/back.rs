@@ -15,7 +15,7 @@ use super::{field, meaning, plays};
 
 /// Fields whose loss leaves the meaning as it is.
 /// `first` and `folders` are about failures that did not come.
-const SOFT: [&str; 13] = [
+const SOFT: [&str; 20] = [
     "timeout",
     "yield_after",
     "wait",
@@ -29,6 +29,13 @@ const SOFT: [&str; 13] = [
     "first",
     "folders",
     "dirs",
+    "depth",
+    "fuzz",
+    "tty",
+    "stdin",
+    "session",
+    "fresh",
+    "close_stdin",
 ];
 
 /// Fields that a tool may fix although the action says nothing of them.
@@ -158,6 +165,7 @@ fn take(left: &mut BTreeMap<String, Value>, fields: &Value, to: &str, param: &Pa
         },
         Unit::Millis => json!(number()?),
         Unit::FromZero => json!(number()?.saturating_sub(1)),
+        Unit::Text => json!(value?.as_str()?.parse::<u64>().ok()?),
         Unit::Job => json!(value?.as_str()?.trim_start_matches("job").parse::<u64>().ok()?),
         Unit::Range => return None,
     };

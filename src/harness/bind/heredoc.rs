@@ -41,7 +41,15 @@ mod tests {
 
     fn shell(command: &str, cwd: Option<&str>) -> Action {
         let (command, cwd) = (command.to_owned(), cwd.map(str::to_owned));
-        Action::Shell { command, timeout: None, background: false, yield_after: Some(1), cwd, about: None }
+        Action::Shell {
+            command,
+            timeout: None,
+            background: false,
+            yield_after: Some(1),
+            cwd,
+            about: None,
+            within: Default::default(),
+        }
     }
 
     #[test]

@@ -26,9 +26,9 @@ pub(super) use fill::{has_loose_hole, quoted};
 pub(super) use search::found;
 
 /// What a tool can do, as [`Action::kind`] says it.
-pub(super) const KINDS: [&str; 20] = [
-    "shell", "job", "keys", "read", "write", "rewrite", "edit", "insert", "undo", "patch", "notebook",
-    "glob", "grep", "list", "fetch", "todo", "tasks", "script", "tools", "submit",
+pub(super) const KINDS: [&str; 22] = [
+    "shell", "job", "keys", "read", "write", "rewrite", "edit", "insert", "undo", "patch", "diff",
+    "notebook", "glob", "grep", "find", "list", "fetch", "todo", "tasks", "script", "tools", "submit",
 ];
 
 /// The action of a call with JSON arguments.
@@ -280,6 +280,7 @@ fn set(action: &mut Value, (name, to): (&str, &str), value: &Value, param: &Para
     };
     let value = match param.unit {
         Unit::Job => json!(format!("job{}", whole(1.0, 0.0)?)),
+        Unit::Text => json!(whole(1.0, 0.0)?.to_string()),
         Unit::Plain if value.is_number() => whole(1.0, 0.0)?,
         Unit::Plain => value.clone(),
         Unit::Seconds => whole(1000.0, 0.0)?,

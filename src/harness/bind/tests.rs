@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::harness::testing::{loaded, model};
-use crate::model::{Class, Edit, JobOp, Read, TodoItem, TodoStatus, WriteMode};
+use crate::model::{Class, Edit, JobOp, Read, TodoItem, TodoStatus, Within, WriteMode};
 
 fn action(value: Value) -> Action {
     serde_json::from_value(value).unwrap()
@@ -210,6 +210,7 @@ fn an_action_can_be_said_on_another_surface() {
         timeout: None,
         background: false,
         yield_after: None,
+        within: Default::default(),
         cwd: None,
         about: None,
     };
@@ -231,6 +232,7 @@ fn an_action_can_be_said_on_another_surface() {
                 timeout: Some(1500),
                 background: false,
                 yield_after: None,
+                within: Default::default(),
                 cwd: None,
                 about: None,
             },
@@ -243,6 +245,7 @@ fn an_action_can_be_said_on_another_surface() {
                 timeout: None,
                 background: true,
                 yield_after: None,
+                within: Default::default(),
                 cwd: None,
                 about: None,
             },
@@ -255,6 +258,7 @@ fn an_action_can_be_said_on_another_surface() {
                 timeout: None,
                 background: false,
                 yield_after: None,
+                within: Default::default(),
                 cwd: Some("/d".to_owned()),
                 about: None,
             },
@@ -316,11 +320,21 @@ fn an_action_can_be_said_on_another_surface() {
             Some(json!(["str_replace_editor", {"command": "undo_edit", "path": "a"}])),
         ),
         (
-            Action::Job { op: JobOp::Stop, id: "j".to_owned(), wait: None, input: None },
+            Action::Job { op: JobOp::Stop, id: "j".to_owned(), wait: None, input: None, close_stdin: false },
             "qwen-code",
             Some(json!(["task_stop", {"task_id": "j"}])),
         ),
-        (Action::Job { op: JobOp::Output, id: "j".to_owned(), wait: None, input: None }, "qwen-code", None),
+        (
+            Action::Job {
+                op: JobOp::Output,
+                id: "j".to_owned(),
+                wait: None,
+                input: None,
+                close_stdin: false,
+            },
+            "qwen-code",
+            None,
+        ),
         (
             Action::Todo {
                 items: Some(vec![TodoItem {
@@ -348,11 +362,27 @@ fn an_action_can_be_said_on_another_surface() {
             Some(json!(["read", {"path": "a"}])),
         ),
         (
-            Action::Job { op: JobOp::Output, id: "job12".to_owned(), wait: Some(500), input: None },
+            Action::Job {
+                op: JobOp::Output,
+                id: "job12".to_owned(),
+                wait: Some(500),
+                input: None,
+                close_stdin: false,
+            },
             "native",
             Some(json!(["write_stdin", {"session_id": 12, "yield_time_ms": 500}])),
         ),
-        (Action::Job { op: JobOp::Stop, id: "job12".to_owned(), wait: None, input: None }, "native", None),
+        (
+            Action::Job {
+                op: JobOp::Stop,
+                id: "job12".to_owned(),
+                wait: None,
+                input: None,
+                close_stdin: false,
+            },
+            "native",
+            None,
+        ),
         (
             Action::Patch { text: "p".to_owned(), cwd: None },
             "native",
@@ -379,7 +409,7 @@ proptest::proptest! {
         harness in proptest::sample::select(vec!["minimal", "pi", "qwen-code", "swe-agent", "native"]),
     ) {
         let action = match which {
-            0 => Action::Shell { command: text, timeout: None, background: false, yield_after: None, cwd: None, about: None },
+            0 => Action::Shell { command: text, timeout: None, background: false, yield_after: None, within: Default::default(), cwd: None, about: None },
             1 => Action::Read(Read { path, line, count: line.and(count), ..Read::default() }),
             2 => Action::Write { path, text, mode: WriteMode::Create },
             3 => Action::Edit { path, edits: vec![Edit { old: text.clone(), new: text, all: false }], first: false },
@@ -391,7 +421,7 @@ proptest::proptest! {
             let back = match bind(kit, &name, &Value::Object(args).to_string()) {
                 Action::Write { path, text, .. } => Action::Write { path, text, mode: WriteMode::Create },
                 Action::Shell { command, timeout, background, cwd, about, .. } => {
-                    Action::Shell { command, timeout, background, yield_after: None, cwd, about }
+                    Action::Shell { command, timeout, background, yield_after: None, within: Default::default(), cwd, about }
                 }
                 other => other,
             };
@@ -409,12 +439,14 @@ fn the_native_tools_are_read() {
         yield_after: Some(wait),
         cwd: None,
         about: None,
+        within: Default::default(),
     };
     let job = |input: Option<&str>, wait| Action::Job {
         op: JobOp::Output,
         id: "job3".to_owned(),
         wait: Some(wait),
         input: input.map(str::to_owned),
+        close_stdin: false,
     };
     let table = [
         ("exec_command", r#"{"cmd": "ls"}"#, exec("ls", 10_000)),
@@ -426,7 +458,15 @@ fn the_native_tools_are_read() {
         (
             "exec_command",
             r#"{"cmd": "ls", "yield_time_ms": 99000, "tty": true, "new": 1}"#,
-            exec("ls", 30_000),
+            Action::Shell {
+                command: "ls".to_owned(),
+                timeout: None,
+                background: false,
+                yield_after: Some(30_000),
+                cwd: None,
+                about: None,
+                within: Within { tty: true, ..Within::default() },
+            },
         ),
         ("functions.exec_command", r#"{"command": "ls"}"#, exec("ls", 10_000)),
         ("write_stdin", r#"{"session_id": 3}"#, job(None, 10_000)),

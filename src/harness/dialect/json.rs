@@ -244,7 +244,7 @@ pub(crate) fn say(kit: &Kit, words: &str, calls: &[(String, Map<String, Value>)]
     for (name, args) in calls {
         match &dialect.bare {
             _ if dialect.done.is_some() && submits(kit).is_some_and(|(submit, _)| submit == name) => {
-                done = true
+                done = true;
             }
             Some(bare) if bare == name => list.push(json!(args)),
             Some(_) => return None,

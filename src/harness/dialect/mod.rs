@@ -8,6 +8,7 @@ pub(crate) mod fenced;
 pub(crate) mod file;
 pub(crate) mod json;
 mod loose;
+mod pythonic;
 mod salvage;
 pub(crate) mod words;
 

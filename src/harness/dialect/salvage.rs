@@ -14,7 +14,7 @@ use crate::harness::manifest::{Dialect, Salvage};
 use crate::model::{Action, Body, Part, asked};
 
 use super::fenced::{self, Block};
-use super::file;
+use super::{file, pythonic};
 
 pub(super) enum Salvaged {
     /// Name, arguments as JSON text, place in the text.
@@ -60,6 +60,7 @@ fn find_in(kit: &Kit, text: &str, (forms, view): (&[Salvage], &View<'_>)) -> Sal
             Salvage::Hermes => hermes(body),
             Salvage::Xml => xml(body),
             Salvage::Markers => markers(body),
+            Salvage::Pythonic => pythonic::find(kit, body),
             Salvage::Shell if kit.manifest.dialect.bare.is_some() => first_shell(kit, body),
             Salvage::Shell => shell(kit, body),
             Salvage::Within => within(kit, body),
@@ -142,7 +143,11 @@ fn is_blank(kit: &Kit, name: &str, args: &str) -> bool {
 }
 
 /// Whether so little surrounds the place that the reply is the call.
-fn stands_alone(body: &str, (from, to): (usize, usize), after: usize) -> bool {
+pub(super) fn stands_alone(body: &str, span: (usize, usize)) -> bool {
+    stands_alone_but(body, span, AFTER)
+}
+
+fn stands_alone_but(body: &str, (from, to): (usize, usize), after: usize) -> bool {
     let (before, behind) = (body[..from].trim(), body[to..].trim());
     before.chars().count() <= BEFORE && behind.chars().count() <= after && !only_shows(before)
 }
@@ -220,7 +225,7 @@ pub(super) fn json_form(body: &str) -> Option<Raw> {
         [_, _, ..] => return None,
     };
     let calls = json_calls(text)?;
-    if !stands_alone(body, span, after) {
+    if !stands_alone_but(body, span, after) {
         return None;
     }
     Some(calls.map_or(Raw::CutOff, |calls| Raw::Calls(calls, span)))
@@ -238,7 +243,11 @@ fn line_start_of_json(body: &str) -> Option<usize> {
 }
 
 /// Everything between the first opening tag and the last closing one.
-fn between<'a>(body: &'a str, opens: &str, closes: &str) -> Option<(Vec<&'a str>, (usize, usize), bool)> {
+pub(super) fn between<'a>(
+    body: &'a str,
+    opens: &str,
+    closes: &str,
+) -> Option<(Vec<&'a str>, (usize, usize), bool)> {
     let from = body.find(opens)?;
     let (mut inside, mut at, mut closed) = (Vec::new(), from, true);
     while let Some(start) = body[at..].find(opens).map(|start| at + start + opens.len()) {
@@ -252,7 +261,7 @@ fn between<'a>(body: &'a str, opens: &str, closes: &str) -> Option<(Vec<&'a str>
 
 pub(super) fn hermes(body: &str) -> Option<Raw> {
     let (inside, span, closed) = between(body, "<tool_call>", "</tool_call>")?;
-    if !stands_alone(body, span, AFTER) {
+    if !stands_alone(body, span) {
         return None;
     }
     let mut calls = Vec::new();
@@ -277,7 +286,7 @@ pub(super) fn hermes(body: &str) -> Option<Raw> {
 pub(super) fn xml(body: &str) -> Option<Raw> {
     let raw = functions(body)?;
     match &raw {
-        Raw::Calls(_, span) if !stands_alone(body, *span, AFTER) => None,
+        Raw::Calls(_, span) if !stands_alone(body, *span) => None,
         Raw::Calls(..) | Raw::CutOff | Raw::Unreadable => Some(raw),
     }
 }
@@ -319,7 +328,7 @@ pub(super) fn markers(body: &str) -> Option<Raw> {
     if let Some((mark, from)) = simple {
         let text = body[from + mark.len()..].trim().trim_end_matches("<|eom_id|>").trim_end_matches("</s>");
         let span = (from, body.len());
-        if !stands_alone(body, span, 0) {
+        if !stands_alone_but(body, span, 0) {
             return None;
         }
         if let Some(calls) = json_calls(text) {
@@ -331,7 +340,7 @@ pub(super) fn markers(body: &str) -> Option<Raw> {
     }
     let (inside, span, closed) = between(body, "<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>")?;
     let whole = (body.find("<｜tool▁calls▁begin｜>").unwrap_or(span.0), body.len());
-    if !stands_alone(body, whole, 0) {
+    if !stands_alone_but(body, whole, 0) {
         return None;
     }
     if !closed {
@@ -380,6 +389,7 @@ fn command(kit: &Kit, text: &str) -> Option<(String, Value)> {
         timeout: None,
         background: false,
         yield_after: None,
+        within: Default::default(),
         cwd: None,
         about: None,
     };

@@ -43,6 +43,8 @@ pub struct Errors {
     pub bad_reply: Option<String>,
     pub cut_off: Option<String>,
     pub refused: Option<String>,
+    /// Of `[shell] refuse` and `refuse_alone`.
+    pub blocked: Option<String>,
     pub interrupted: Option<String>,
     pub not_executed: Option<String>,
     /// What a tool without a template of its own answers.
@@ -64,6 +66,7 @@ impl Errors {
             ("bad_reply", &self.bad_reply),
             ("cut_off", &self.cut_off),
             ("refused", &self.refused),
+            ("blocked", &self.blocked),
             ("interrupted", &self.interrupted),
             ("not_executed", &self.not_executed),
             ("result", &self.result),

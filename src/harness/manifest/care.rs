@@ -21,6 +21,12 @@ pub struct Edit {
     pub seen: bool,
     /// A file of more lines than this is not overwritten, only edited. 0: no limit.
     pub whole: u64,
+    /// A command that would overwrite a file of the project by `>` is refused.
+    pub keep_from_shell: bool,
+    /// `/name`, where there is no such thing at the root, is taken for `name` in the working folder.
+    pub root_is_here: bool,
+    /// New files do not get a name of a Windows device.
+    pub safe_names: bool,
 }
 
 /// `[read]`: how files are shown.

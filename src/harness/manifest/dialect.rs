@@ -80,6 +80,8 @@ pub enum Salvage {
     Xml,
     /// Special tokens that a server failed to read: Mistral, Llama, DeepSeek.
     Markers,
+    /// Python calls in a list between `<|tool_call_start|>` and `<|tool_call_end|>`.
+    Pythonic,
     /// A reply that is one shell block and nothing else.
     Shell,
     /// The first JSON call within a longer text; what follows it was made up and is cut away.

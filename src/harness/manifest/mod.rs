@@ -6,6 +6,7 @@ mod answer;
 mod care;
 mod dialect;
 mod request;
+mod shell;
 mod turn;
 
 use serde::Deserialize;
@@ -14,9 +15,10 @@ pub use answer::{Compact, Errors, KeepWord, Kept, Output, Show, Strategy};
 pub use care::{Again, Check, Context, Edit, Read, Stream};
 pub use dialect::{Dialect, DialectKind, Offer, Salvage, Which};
 pub use request::{
-    Absent, BadCall, Beside, Messages, More, NoteRole, Notes, Often, Opening, Reminder, Request, Spot,
-    System, Thinking, Trim, User, When, Wire,
+    BadCall, Beside, Messages, More, NoteRole, Notes, Often, Opening, Reminder, Request, Spot, System,
+    Thinking, Trim, User, When, Wire,
 };
+pub use shell::Shell;
 pub use turn::{BadCalls, Early, Empty, Ends, Forget, Need, Repeats, Submit, Timeouts, Turn, Vain, named};
 
 use super::tool::Ordered;
@@ -50,6 +52,7 @@ pub struct Manifest {
     #[serde(rename = "loop")]
     pub turn: Turn,
     pub timeouts: Timeouts,
+    pub shell: Shell,
     pub submit: Submit,
     pub output: Output,
     pub tools: Choice,
@@ -92,6 +95,7 @@ impl Default for Manifest {
             dialect: Dialect::default(),
             turn: Turn::default(),
             timeouts: Timeouts::default(),
+            shell: Shell::default(),
             submit: Submit::default(),
             output: Output::default(),
             tools: Choice::default(),

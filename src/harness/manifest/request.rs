@@ -278,12 +278,37 @@ pub enum Trim {
 }
 
 /// What stands for the reasoning of a reply that had none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(from = "String")]
 pub enum Absent {
     Omit,
     /// The field with an empty text, once any reply of the session had reasoning.
     Empty,
     /// The same also for a reply that had no calls.
     Every,
+    /// The field with this text, for a reply with calls.
+    Text(String),
+}
+
+impl Absent {
+    /// What fills the field of a reply with so many calls, if anything does.
+    pub fn text(&self, calls: usize) -> Option<&str> {
+        match self {
+            Self::Omit => None,
+            Self::Every => Some(""),
+            Self::Empty => Some("").filter(|_| calls > 0),
+            Self::Text(text) => Some(text.as_str()).filter(|_| calls > 0),
+        }
+    }
+}
+
+impl From<String> for Absent {
+    fn from(word: String) -> Self {
+        match word.as_str() {
+            "omit" => Self::Omit,
+            "empty" => Self::Empty,
+            "every" => Self::Every,
+            _ => Self::Text(word),
+        }
+    }
 }

@@ -23,6 +23,8 @@ pub struct Turn {
     pub repeats: Repeats,
     /// Calls that only read, in a row, before the model is told to act. None: no limit.
     pub reads: Option<u32>,
+    /// Commands in a row that ran into their time limit before the turn is ended. None: no limit.
+    pub timeouts: Option<u32>,
 }
 
 impl Default for Turn {
@@ -40,6 +42,7 @@ impl Default for Turn {
             steps: None,
             repeats: Repeats::Run,
             reads: None,
+            timeouts: None,
         }
     }
 }

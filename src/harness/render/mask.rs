@@ -136,9 +136,11 @@ fn target(action: &Action) -> String {
         Action::Notebook { path, .. } => path,
         Action::Keys { text, .. } => text,
         Action::Fetch { url, .. } => url,
+        Action::Find { query, .. } => query,
         Action::Script { tool, .. } => tool,
         Action::Tools { query, .. } => query,
         Action::Patch { .. }
+        | Action::Diff { .. }
         | Action::Todo { .. }
         | Action::Tasks { .. }
         | Action::Submit { .. }

@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use crate::harness::bind::{self, mend};
 use crate::harness::dialect::{fenced, file, json as object, text_of};
 use crate::harness::kit::{Kit, bad_call_name};
-use crate::harness::manifest::{Absent, BadCall, DialectKind, Offer, Trim};
+use crate::harness::manifest::{BadCall, DialectKind, Offer, Trim};
 use crate::harness::{Saying, View};
 use crate::model::{Action, CallId, Part, Reply, State, Stop, ToolCall, ToolResult, WireKind, WriteMode};
 use crate::wire::prompt::{Piece, Role};
@@ -74,7 +74,7 @@ impl<'a> Replay<'a> {
         let words = if same || pairs.is_empty() { Words::AsWritten } else { Words::Other };
         match (self.said(same, &pairs), kind) {
             (Some(said), DialectKind::Calls | DialectKind::External) => {
-                self.as_calls(thread, reply, (words, said))
+                self.as_calls(thread, reply, (words, said));
             }
             (Some(said), DialectKind::Fenced) => self.as_blocks(thread, reply, &said),
             (Some(said), DialectKind::Json) => self.as_object(thread, reply, (&said, &pairs)),
@@ -306,13 +306,11 @@ impl<'a> Replay<'a> {
                 pieces.push(Piece::Thinking { text, field, seal: seal.clone() });
             }
         }
-        let stands_for_none = match thinking.absent {
-            Absent::Omit => false,
-            Absent::Empty => calls > 0,
-            Absent::Every => true,
-        };
-        if pieces.is_empty() && self.seen_thinking && stands_for_none {
-            pieces.push(Piece::Thinking { text: String::new(), field: named, seal: None });
+        // Where reasoning is sealed, nothing may be made up in its place.
+        let fits = |text: &&str| text.is_empty() || self.view.wire == WireKind::Chat;
+        let stands_for_none = thinking.absent.text(calls).filter(|_| pieces.is_empty() && self.seen_thinking);
+        if let Some(text) = stands_for_none.filter(fits) {
+            pieces.push(Piece::Thinking { text: text.to_owned(), field: named, seal: None });
         }
         self.seen_thinking |= !pieces.is_empty();
         pieces

@@ -6,7 +6,7 @@
 
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
 
 use super::helper::{Fault, Program, Step, confine_reduced, say};
 use super::order::{Order, Word};
-use crate::sandbox::{Exit, Tier, census};
+use crate::sandbox::{Exit, Size, Tier, census, terminal};
 
 /// How long tier B goes on killing what keeps forking.
 const KILL_LIMIT: Duration = Duration::from_secs(5);
@@ -66,11 +66,15 @@ pub(super) fn nurse(program: &Program, order: &Order) -> Result<ExitCode, Fault>
 /// Forks the command and waits until it is executed, or says why it was not.
 fn start(program: &Program, order: &Order) -> Result<Pid, Fault> {
     let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).step("fork")?;
+    let terminal = order.terminal.map(hand_over).transpose().step("terminal")?;
     let Some(command) = fork().step("fork")? else {
         drop(read);
+        if let Some(terminal) = terminal {
+            sit_at(&terminal);
+        }
         leave(command(program, order, write));
     };
-    drop(write);
+    drop((write, terminal));
     ignore_signals();
     let mut report = String::new();
     // Closed without a word by a successful exec.
@@ -83,6 +87,22 @@ fn start(program: &Program, order: &Order) -> Result<Pid, Fault> {
         }
     }
     Ok(command)
+}
+
+/// Makes a terminal in the cell and passes tack its end. The other end is the command's.
+fn hand_over(size: Size) -> io::Result<OwnedFd> {
+    let (ours, theirs) = terminal::open(size)?;
+    terminal::send(rustix::stdio::stdin(), ours.as_fd())?;
+    Ok(theirs)
+}
+
+/// In the command's process: a session of its own on this terminal. What fails shows in the command.
+fn sit_at(terminal: &OwnedFd) {
+    let _ = rustix::process::setsid();
+    let _ = terminal::control(terminal);
+    let _ = rustix::stdio::dup2_stdin(terminal);
+    let _ = rustix::stdio::dup2_stdout(terminal);
+    let _ = rustix::stdio::dup2_stderr(terminal);
 }
 
 fn command(program: &Program, order: &Order, report: OwnedFd) -> i32 {

@@ -19,7 +19,7 @@ use tokio::task::JoinHandle;
 use super::guard::Guard;
 use super::order::{Order, VERB, Word};
 use crate::sandbox::process::{Session, Start, Tree, pipe_pair};
-use crate::sandbox::{Cmd, Ended, Exit, Happened, Pipes, Running, SandboxError};
+use crate::sandbox::{Cmd, Ended, Exit, Happened, Input, Io, Pipes, Running, SandboxError};
 
 /// Setup takes milliseconds; a machine that needs longer than this is stuck.
 const SETUP_LIMIT: Duration = Duration::from_secs(20);
@@ -64,6 +64,10 @@ pub(super) async fn start(
     (guard, network): (Guard, Option<Arc<Network>>),
 ) -> Result<Held, SandboxError> {
     order.join = network.is_some();
+    order.terminal = match cmd.io {
+        Io::Terminal(size) => Some(size),
+        Io::Captured | Io::Fed | Io::Piped | Io::Inherited => None,
+    };
     let setup = |step: &str, source| SandboxError::Setup { step: step.into(), source };
     let order = sealed(&order).map_err(|e| setup("order", e))?;
     let (read, write) = pipe_pair().map_err(|e| setup("status", e))?;
@@ -99,7 +103,10 @@ pub(super) async fn start(
         notice: Vec::new(),
     };
     match tokio::time::timeout(SETUP_LIMIT, held.word()).await {
-        Ok(Some(Word::Running)) => Ok(held),
+        Ok(Some(Word::Running)) => {
+            held.tree.take_over().map_err(|e| setup("terminal", e))?;
+            Ok(held)
+        }
         Ok(Some(Word::Exec(errno))) => Err(SandboxError::Spawn {
             program: cmd.program.to_string_lossy().into_owned(),
             source: io::Error::from_raw_os_error(errno),
@@ -138,6 +145,10 @@ impl Held {
 impl Running for Held {
     fn pid(&self) -> u32 {
         self.tree.pid()
+    }
+
+    fn input(&mut self) -> Option<Arc<dyn Input>> {
+        self.tree.input()
     }
 
     fn pipes(&mut self) -> Option<Pipes> {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::sandbox::{Caps, Exit, Net, Policy, Tier};
+use crate::sandbox::{Caps, Exit, Net, Policy, Size, Tier};
 
 /// The first argument of a helper.
 pub(crate) const VERB: &str = "__sandbox";
@@ -31,6 +31,8 @@ pub(super) struct Order {
     /// Whether there is a network of earlier commands to enter.
     pub(super) join: bool,
     pub(super) limits: Caps,
+    /// The command is to have a terminal; stdin is the socket on which our end of it is passed back.
+    pub(super) terminal: Option<Size>,
 }
 
 impl Order {
@@ -47,6 +49,7 @@ impl Order {
             net: policy.net,
             join: false,
             limits: policy.limits,
+            terminal: None,
         }
     }
 
