@@ -41,7 +41,7 @@ pub(super) fn check(kit: &Kit, source: &Source<'_>, faults: &mut Vec<LoadError>)
                 let keys: Vec<&str> = [name].into_iter().chain(keys.iter().copied()).collect();
                 faults.push(source.fault(File::Tools, &keys, None, what));
             };
-            for form in forms(tool) {
+            for form in forms(tool).into_iter().filter(|form| bind::KINDS.contains(&form.does)) {
                 called(kit, (name, tool), form, &mut fault);
             }
             if !tool.example.is_empty()

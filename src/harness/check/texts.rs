@@ -136,13 +136,13 @@ fn results(
     let own = [result_name(&call.name), error_name("result")];
     let answer = own.iter().find(|name| kit.texts.has(name)).cloned();
     let status = Some(status_name(&call.name)).filter(|name| kit.texts.has(name));
-    for (template, outcome) in answer
-        .iter()
-        .chain(&status)
-        .flat_map(|name| outcomes(&call.action).into_iter().map(move |outcome| (name, outcome)))
-    {
-        let values = tell::values(kit, &call, &outcome, view);
-        faults.extend(kit.texts.fault(template, &values).map(|fault| after(fault, &outcome)));
+    for template in answer.iter().chain(&status) {
+        // One is enough to find the place.
+        let wrong = outcomes(&call.action).into_iter().find_map(|outcome| {
+            let values = tell::values(kit, &call, &outcome, view);
+            Some(after(kit.texts.fault(template, &values)?, &outcome))
+        });
+        faults.extend(wrong);
     }
 }
 
