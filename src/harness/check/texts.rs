@@ -69,7 +69,7 @@ fn said(values: Values) -> Values {
     let lists = ["names", "closest", "missing"];
     let numbers = ["times", "left", "count", "found", "exit"];
     let message = serde_json::json!({ "role": "user", "name": null, "text": "Make it polite." });
-    let out = super::outcomes::outcomes("submit").into_iter().next();
+    let out = outcomes(&Action::Submit { text: String::new() }).into_iter().next();
     SAYING.iter().copied().fold(values, |values, name| match name {
         name if lists.contains(&name) => values.with(name, ["read", "edit"]),
         name if numbers.contains(&name) => values.with(name, 3),
@@ -138,7 +138,7 @@ fn results(
     for (template, outcome) in answer
         .iter()
         .chain(&status)
-        .flat_map(|name| outcomes(form.does).into_iter().map(move |outcome| (name, outcome)))
+        .flat_map(|name| outcomes(&call.action).into_iter().map(move |outcome| (name, outcome)))
     {
         let values = tell::values(kit, &call, &outcome, view);
         faults.extend(kit.texts.fault(template, &values).map(|fault| after(fault, &outcome)));
