@@ -131,6 +131,10 @@ fn told(id: &str, script: &[(&str, Value)]) -> String {
     let text = shown.collect::<Vec<_>>().join("\n----\n");
     let cwd = tack.work().display().to_string();
     let text = text.replace(&cwd, "<cwd>");
+    let pid = regex::Regex::new(r"pid:? \d+").unwrap();
+    let text = pid.replace_all(&text, "pid <pid>");
+    let log = regex::Regex::new(r"/\S+/jobs?\S*|/\S+\.(log|txt|out)\b").unwrap();
+    let text = log.replace_all(&text, "<log>");
     let wall = regex::Regex::new(r"Wall time: \d+\.\d{3} seconds").unwrap();
     wall.replace_all(&text, "Wall time: <s> seconds").into_owned()
 }
@@ -156,6 +160,12 @@ fn results_have_the_form_that_each_client_gives_them() {
             ("Bash", json!({"command": "true", "made_up": 1, "timeout": []})),
             ("TodoList", json!({"todos": [{"title": "t", "status": "done"}]})),
             ("TodoList", json!({})),
+            ("Bash", json!({"command": "sleep 60", "run_in_background": true})),
+            ("TaskList", json!({})),
+            ("WaitFor", json!({"timeout": 1, "task_id": "job1"})),
+            ("TaskStop", json!({"task_id": "job1"})),
+            ("TaskList", json!({})),
+            ("TaskList", json!({"active_only": false})),
             ("Agent", json!({})),
         ],
     );

@@ -88,6 +88,7 @@ fn a_harness_without_its_program_is_not_begun_with() {
     assert!(go(&tack, &["x"]).stderr.contains("only a tool that does `script`"));
 }
 
+#[allow(clippy::needless_pass_by_value)] // so that a test can write json! where it calls
 fn script(bench: &Bench, run: &[&str], input: Value) -> Action {
     Action::Script {
         tool: "count".into(),
