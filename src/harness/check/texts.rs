@@ -108,7 +108,7 @@ fn sayings(kit: &Kit, values: &Values, faults: &mut Vec<LoadError>) {
         .cloned();
     // What a tool answers is tried with outcomes.
     let errors = m.errors.iter().filter(|(name, text)| text.is_some() && *name != "result");
-    let errors = errors.filter(|(name, _)| !["refused", "interrupted"].contains(name));
+    let errors = errors.filter(|(name, _)| !["refused", "interrupted", "blocked"].contains(name));
     // Of the texts that all share, the user's own. Those of facts, masks and searches know other things.
     let other = ["facts.md", "masked.md", "found.md", "result.md"].map(|name| format!("{COMMON}/{name}"));
     let common = kit.texts.names().filter(|(_, origin)| !origin.file.starts_with("built-in "));
