@@ -27,6 +27,7 @@ const FIELDS: [(&str, &[&str]); 22] = [
     ("undo", &["path"]),
     ("patch", &["text", "cwd"]),
     ("diff", &["text", "files", "path", "fuzz", "create", "files.path", "files.text"]),
+    ("find", &["query", "path", "limit", "endings", "ignore"]),
     ("notebook", &["path", "op", "cell", "kind", "text"]),
     ("glob", &["pattern", "path", "limit", "offset", "dirs", "ignored"]),
     (
@@ -46,7 +47,6 @@ const FIELDS: [(&str, &[&str]); 22] = [
             "ignored",
         ],
     ),
-    ("find", &["query", "path", "limit", "endings", "ignore"]),
     ("list", &["path", "ignore", "depth"]),
     ("fetch", &["url", "form", "limit", "timeout"]),
     (
@@ -133,17 +133,18 @@ mod tests {
             if kind == "unknown" {
                 continue;
             }
+            let (more, within) = (inner_of("TaskMore"), inner_of("Within"));
             let flat = |fields: Vec<String>| -> Vec<String> {
                 let spread = |field: String| match field.as_str() {
-                    "more" => inner_of("TaskMore"),
-                    "within" => inner_of("Within"),
+                    "more" => more.clone(),
+                    "within" => within.clone(),
                     _ => vec![field],
                 };
                 fields.into_iter().flat_map(spread).collect()
             };
             want = flat(want);
             let lists =
-                [("edit", "edits", "Edit"), ("diff", "files", "NewText"), ("todo", "items", "TodoItem")];
+                [("edit", "edits", "Edit"), ("todo", "items", "TodoItem"), ("diff", "files", "NewText")];
             for (_, list, element) in lists.iter().filter(|(of, ..)| *of == kind) {
                 want.extend(flat(inner_of(element)).into_iter().map(|field| format!("{list}.{field}")));
             }
