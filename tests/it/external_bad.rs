@@ -213,7 +213,7 @@ fn a_projects_program_runs_only_where_the_folder_is_trusted() {
     std::fs::create_dir(tack.work().join(".tack")).unwrap();
     std::fs::rename(tack.home().join("harnesses"), tack.work().join(".tack/harnesses")).unwrap();
     let ran = tack.run(["-p", "go", "--harness", "mine"]).code(2);
-    assert!(ran.stderr.contains("there is no harness `mine`"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("harness `mine` is this project's own"), "{}", ran.stderr);
     assert!(!tack.home().join("harness").exists() && server.requests().is_empty());
 
     let root = tack.work().canonicalize().unwrap();

@@ -235,8 +235,10 @@ async fn git_tools_are_commands_and_what_is_not_offered_says_what_to_use() {
         ("git_show", json!({"rev": "HEAD~1"})),
         ("git_show", json!({"rev": "$(x)", "patch": false, "stat": false})),
         ("git_blame", json!({"path": "-a", "start_line": 7})),
+        ("grep_files", json!({"pattern": "x", "include": ["*.rs", "*.py"], "context_lines": 2})),
+        ("grep_files", json!({"pattern": "x"})),
         ("agent_open", json!({})),
-        ("web.run", json!({})),
+        ("web-x00002E-run", json!({})),
     ] {
         let mut session = Session::new();
         session.reply(&*harness, vec![call(name, args.clone())]).await;
@@ -247,6 +249,7 @@ async fn git_tools_are_commands_and_what_is_not_offered_says_what_to_use() {
         let what = match action.unwrap() {
             tack::model::Action::Shell { command, .. } => command,
             tack::model::Action::Unknown { why, .. } => why,
+            grep @ tack::model::Action::Grep(_) => serde_json::to_string(&grep).unwrap(),
             other => panic!("{other:?}"),
         };
         said += &format!("{name} {args}\n  {what}\n");

@@ -19,7 +19,7 @@ const LAYERS: [(&str, &[&str]); 14] = [
     ("login", &["wire"]),
     ("config", &["model", "sandbox", "wire"]),
     ("agent", &["model", "wire", "harness", "sandbox", "store", "tools", "config"]),
-    ("bench", &["model", "wire", "harness", "sandbox", "store", "tools", "config", "agent"]),
+    ("bench", &["model", "wire", "harness", "sandbox", "store", "code", "tools", "config", "agent"]),
     ("exec", &["model", "wire", "harness", "sandbox", "store", "tools", "config", "agent"]),
     (
         "cli",

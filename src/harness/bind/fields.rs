@@ -1,9 +1,23 @@
 //! The fields of each action, as manifests name them; of a list's elements behind a dot.
 
 /// By kind. A test holds them to [`crate::model::Action`].
-const FIELDS: [(&str, &[&str]); 20] = [
-    ("shell", &["command", "timeout", "background", "yield_after", "cwd", "about"]),
-    ("job", &["op", "id", "wait", "input"]),
+const FIELDS: [(&str, &[&str]); 22] = [
+    (
+        "shell",
+        &[
+            "command",
+            "timeout",
+            "background",
+            "yield_after",
+            "cwd",
+            "about",
+            "tty",
+            "stdin",
+            "session",
+            "fresh",
+        ],
+    ),
+    ("job", &["op", "id", "wait", "input", "close_stdin"]),
     ("keys", &["text", "wait"]),
     ("read", &["path", "line", "last", "count", "column", "chars", "image", "folders"]),
     ("write", &["path", "text", "mode"]),
@@ -12,6 +26,8 @@ const FIELDS: [(&str, &[&str]); 20] = [
     ("insert", &["path", "line", "text"]),
     ("undo", &["path"]),
     ("patch", &["text", "cwd"]),
+    ("diff", &["text", "files", "path", "fuzz", "create", "files.path", "files.text"]),
+    ("find", &["query", "path", "limit", "endings", "ignore"]),
     ("notebook", &["path", "op", "cell", "kind", "text"]),
     ("glob", &["pattern", "path", "limit", "offset", "dirs", "ignored"]),
     (
@@ -31,8 +47,8 @@ const FIELDS: [(&str, &[&str]); 20] = [
             "ignored",
         ],
     ),
-    ("list", &["path", "ignore"]),
-    ("fetch", &["url", "form", "limit"]),
+    ("list", &["path", "ignore", "depth"]),
+    ("fetch", &["url", "form", "limit", "timeout"]),
     (
         "todo",
         &[
@@ -117,13 +133,18 @@ mod tests {
             if kind == "unknown" {
                 continue;
             }
-            let more = inner_of("TaskMore");
+            let (more, within) = (inner_of("TaskMore"), inner_of("Within"));
             let flat = |fields: Vec<String>| -> Vec<String> {
-                let spread = |field: String| if field == "more" { more.clone() } else { vec![field] };
+                let spread = |field: String| match field.as_str() {
+                    "more" => more.clone(),
+                    "within" => within.clone(),
+                    _ => vec![field],
+                };
                 fields.into_iter().flat_map(spread).collect()
             };
             want = flat(want);
-            let lists = [("edit", "edits", "Edit"), ("todo", "items", "TodoItem")];
+            let lists =
+                [("edit", "edits", "Edit"), ("todo", "items", "TodoItem"), ("diff", "files", "NewText")];
             for (_, list, element) in lists.iter().filter(|(of, ..)| *of == kind) {
                 want.extend(flat(inner_of(element)).into_iter().map(|field| format!("{list}.{field}")));
             }

@@ -10,18 +10,11 @@ use crate::harness::tool::{Tool, Variant};
 use super::{Fault, put};
 
 /// Fields that are no texts.
-const VALUES: [&str; 11] = [
-    "timeout",
-    "yield_after",
-    "wait",
-    "line",
-    "count",
-    "limit",
-    "background",
-    "ignore_case",
-    "all",
-    "image",
-    "cell",
+#[rustfmt::skip]
+const VALUES: [&str; 29] = [
+    "timeout", "yield_after", "wait", "line", "last", "count", "column", "chars", "before", "after", "limit",
+    "offset", "depth", "fuzz", "background", "ignore_case", "multiline", "ignored", "dirs", "folders", "all",
+    "first", "create", "image", "tty", "fresh", "close_stdin", "regex", "cell",
 ];
 
 /// Sets what the tool and this variant of it fill in.

@@ -41,7 +41,7 @@ pub(super) fn check(kit: &Kit, source: &Source<'_>, faults: &mut Vec<LoadError>)
                 let keys: Vec<&str> = [name].into_iter().chain(keys.iter().copied()).collect();
                 faults.push(source.fault(File::Tools, &keys, None, what));
             };
-            for form in forms(tool) {
+            for form in forms(tool).into_iter().filter(|form| bind::KINDS.contains(&form.does)) {
                 called(kit, (name, tool), form, &mut fault);
             }
             if !tool.example.is_empty()
@@ -105,19 +105,51 @@ fn named(name: &str, tool: &Tool, form: Form<'_>, fault: &mut Say<'_>) {
     }
 }
 
-/// Two parameters for one field: the second would win, whatever the model meant.
+/// Two parameters for one field, of which the model has to give one: the other would win, whatever it meant.
 fn twice(name: &str, tool: &Tool, form: Form<'_>, fault: &mut Say<'_>) {
-    let mut filled: Vec<(&str, &str)> = Vec::new();
-    for (param, facts, to) in bound(tool, form) {
-        let places = if facts.unit == Unit::Range { vec!["line", "count"] } else { vec![to] };
-        for place in places {
-            if let Some((first, _)) = filled.iter().find(|(_, other)| *other == place) {
-                let what = format!("`{first}` and `{param}` of `{name}` both fill `{place}`");
-                fault(&["params", param], what);
-            }
-            filled.push((param, place));
+    for (first, param, to) in
+        pairs(tool, form).into_iter().filter(|pair| pair.3).map(|(a, b, to, _)| (a, b, to))
+    {
+        fault(&["params", param], format!("`{first}` and `{param}` of `{name}` both fill `{to}`"));
+    }
+}
+
+/// Two optional parameters for one field, which may be meant: another name for the same.
+pub(super) fn aliases(kit: &Kit, source: &Source<'_>) -> Vec<LoadError> {
+    let mut notes = Vec::new();
+    for (name, tool) in kit.tools.iter() {
+        for (first, param, to, _) in forms(tool).into_iter().flat_map(|form| pairs(tool, form)) {
+            let what =
+                format!("`{first}` and `{param}` of `{name}` both fill `{to}`: the last one given holds");
+            notes.push(source.fault(File::Tools, &[name, "params", param], None, what));
         }
     }
+    notes
+}
+
+/// Pairs of parameters with the field that both fill, and whether one of them is required.
+fn pairs<'a>(tool: &'a Tool, form: Form<'a>) -> Vec<(&'a str, &'a str, &'a str, bool)> {
+    let needed = |name: &str, param: &Param| {
+        param.required || form.variant.is_some_and(|(_, v)| v.needs.iter().any(|need| need == name))
+    };
+    let mut filled: Vec<(&str, bool, &str)> = Vec::new();
+    let mut pairs = Vec::new();
+    for (param, facts, to) in bound(tool, form) {
+        let places = match facts.unit {
+            Unit::Range => vec!["line", "count"],
+            // It only stands in for what is not given itself.
+            Unit::Around => Vec::new(),
+            Unit::Plain | Unit::Seconds | Unit::Millis | Unit::FromZero | Unit::Line | Unit::Job => vec![to],
+        };
+        let is_needed = needed(param, facts);
+        for place in places {
+            if let Some((first, other, _)) = filled.iter().find(|(_, _, other)| *other == place) {
+                pairs.push((*first, param, place, is_needed || *other));
+            }
+            filled.push((param, is_needed, place));
+        }
+    }
+    pairs
 }
 
 /// Calls with the least and with all there is.
@@ -130,6 +162,10 @@ fn called(kit: &Kit, (name, tool): (&str, &Tool), form: Form<'_>, fault: &mut Sa
         let what = match &wrong {
             Fault::BadJson(problem) if problem.starts_with("missing field") => {
                 let field = problem.split('`').nth(1).unwrap_or_default();
+                // Any of several names will do.
+                if bound(tool, form).filter(|(_, _, to)| *to == field).count() > 1 {
+                    continue;
+                }
                 format!(
                     "`{name}`{of} with {given} leaves `{field}` of `{}` open: have a `required` parameter, a \
                      `default` or `with` fill it",
@@ -177,7 +213,7 @@ fn value(param: &Param) -> Value {
         params.iter().map(|(name, param)| (name.to_owned(), value(param))).collect()
     };
     match param.main() {
-        Type::String => param.choices.first().map_or_else(|| json!("1"), |first| json!(first)),
+        Type::String => param.words().first().map_or_else(|| json!("1"), |first| json!(first)),
         Type::Integer | Type::Number => {
             json!(param.min.unwrap_or(1).max(1).min(param.max.unwrap_or(i64::MAX)))
         }

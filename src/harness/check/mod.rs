@@ -52,11 +52,13 @@ pub(super) fn try_out(kit: &Kit, source: &Source<'_>, faults: &mut Vec<LoadError
 
 pub(super) fn report(library: &Library, id: &str) -> Report {
     let mut faults = Vec::new();
-    let mut kits = Vec::new();
+    let (mut kits, mut odd) = (Vec::new(), Vec::new());
     if let Some(chain) = Chain::read_all(&library.files, id, &mut faults) {
         for case in chain.cases() {
             let Some(kit) = Kit::make(&library.files, &chain, case, &mut faults) else { continue };
-            try_out(&kit, &Source { chain: &chain, case }, &mut faults);
+            let source = Source { chain: &chain, case };
+            try_out(&kit, &source, &mut faults);
+            odd.extend(bindings::aliases(&kit, &source).iter().map(ToString::to_string));
             kits.push(kit);
         }
     }
@@ -68,7 +70,13 @@ pub(super) fn report(library: &Library, id: &str) -> Report {
     });
     let sound =
         if faults.is_empty() { sound(library, id).map_err(|fault| faults.push(fault)).ok() } else { None };
-    Report { notes: if sound.is_some() { unused(library, id, &kits) } else { Vec::new() }, faults, sound }
+    let mut notes = Vec::new();
+    if sound.is_some() {
+        // What the binary has of this is meant.
+        odd.retain(|note| !note.starts_with("built-in ") && told.insert(note.clone()));
+        notes.extend(odd.into_iter().chain(unused(library, id, &kits)));
+    }
+    Report { notes, faults, sound }
 }
 
 fn sound(library: &Library, id: &str) -> Result<Sound, LoadError> {

@@ -69,7 +69,7 @@ fn said(values: Values) -> Values {
     let lists = ["names", "closest", "missing"];
     let numbers = ["times", "left", "count", "found", "exit"];
     let message = serde_json::json!({ "role": "user", "name": null, "text": "Make it polite." });
-    let out = super::outcomes::outcomes("submit").into_iter().next();
+    let out = outcomes(&Action::Submit { text: String::new() }).into_iter().next();
     SAYING.iter().copied().fold(values, |values, name| match name {
         name if lists.contains(&name) => values.with(name, ["read", "edit"]),
         name if numbers.contains(&name) => values.with(name, 3),
@@ -108,9 +108,10 @@ fn sayings(kit: &Kit, values: &Values, faults: &mut Vec<LoadError>) {
         .cloned();
     // What a tool answers is tried with outcomes.
     let errors = m.errors.iter().filter(|(name, text)| text.is_some() && *name != "result");
-    let errors = errors.filter(|(name, _)| !["refused", "interrupted"].contains(name));
+    let errors = errors.filter(|(name, _)| !["refused", "interrupted", "blocked"].contains(name));
     // Of the texts that all share, the user's own. Those of facts, masks and searches know other things.
-    let other = ["facts.md", "masked.md", "found.md", "result.md"].map(|name| format!("{COMMON}/{name}"));
+    let other = ["facts.md", "masked.md", "found.md", "result.md", "blocked.md"]
+        .map(|name| format!("{COMMON}/{name}"));
     let common = kit.texts.names().filter(|(_, origin)| !origin.file.starts_with("built-in "));
     let common = common.map(|(name, _)| name);
     let common = common.filter(|name| name.starts_with(COMMON) && !other.iter().any(|other| other == name));
@@ -135,13 +136,13 @@ fn results(
     let own = [result_name(&call.name), error_name("result")];
     let answer = own.iter().find(|name| kit.texts.has(name)).cloned();
     let status = Some(status_name(&call.name)).filter(|name| kit.texts.has(name));
-    for (template, outcome) in answer
-        .iter()
-        .chain(&status)
-        .flat_map(|name| outcomes(form.does).into_iter().map(move |outcome| (name, outcome)))
-    {
-        let values = tell::values(kit, &call, &outcome, view);
-        faults.extend(kit.texts.fault(template, &values).map(|fault| after(fault, &outcome)));
+    for template in answer.iter().chain(&status) {
+        // One is enough to find the place.
+        let wrong = outcomes(&call.action).into_iter().find_map(|outcome| {
+            let values = tell::values(kit, &call, &outcome, view);
+            Some(after(kit.texts.fault(template, &values)?, &outcome))
+        });
+        faults.extend(wrong);
     }
 }
 

@@ -306,8 +306,10 @@ impl<'a> Replay<'a> {
                 pieces.push(Piece::Thinking { text, field, seal: seal.clone() });
             }
         }
+        // Where reasoning is sealed, nothing may be made up in its place.
+        let fits = |text: &&str| text.is_empty() || self.view.wire == WireKind::Chat;
         let stands_for_none = thinking.absent.text(calls).filter(|_| pieces.is_empty() && self.seen_thinking);
-        if let Some(text) = stands_for_none {
+        if let Some(text) = stands_for_none.filter(fits) {
             pieces.push(Piece::Thinking { text: text.to_owned(), field: named, seal: None });
         }
         self.seen_thinking |= !pieces.is_empty();
