@@ -133,8 +133,8 @@ fn told(id: &str, script: &[(&str, Value)]) -> String {
     let text = text.replace(&cwd, "<cwd>");
     let pid = regex::Regex::new(r"pid:? \d+").unwrap();
     let text = pid.replace_all(&text, "pid <pid>");
-    let log = regex::Regex::new(r"/\S+/jobs?\S*|/\S+\.(log|txt|out)\b").unwrap();
-    let text = log.replace_all(&text, "<log>");
+    let log = regex::Regex::new(r"tail -f \S+").unwrap();
+    let text = log.replace_all(&text, "tail -f <log>");
     let wall = regex::Regex::new(r"Wall time: \d+\.\d{3} seconds").unwrap();
     wall.replace_all(&text, "Wall time: <s> seconds").into_owned()
 }

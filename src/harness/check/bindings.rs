@@ -135,7 +135,12 @@ fn pairs<'a>(tool: &'a Tool, form: Form<'a>) -> Vec<(&'a str, &'a str, &'a str, 
     let mut filled: Vec<(&str, bool, &str)> = Vec::new();
     let mut pairs = Vec::new();
     for (param, facts, to) in bound(tool, form) {
-        let places = if facts.unit == Unit::Range { vec!["line", "count"] } else { vec![to] };
+        let places = match facts.unit {
+            Unit::Range => vec!["line", "count"],
+            // It only stands in for what is not given itself.
+            Unit::Around => Vec::new(),
+            Unit::Plain | Unit::Seconds | Unit::Millis | Unit::FromZero | Unit::Line | Unit::Job => vec![to],
+        };
         let is_needed = needed(param, facts);
         for place in places {
             if let Some((first, other, _)) = filled.iter().find(|(_, _, other)| *other == place) {
