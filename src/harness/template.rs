@@ -237,10 +237,12 @@ impl Values {
         let deferred: Vec<_> = deferred
             .map(|(name, tool)| serde_json::json!({ "name": name, "about": first(&tool.about) }))
             .collect();
-        let kinds: Vec<(String, String)> = tools
-            .iter()
-            // One that does a single fixed thing is not what a text means by the kind.
-            .filter(|(_, tool)| tool.fill.is_empty())
+        // One that does a single fixed thing is not what a text means by the kind; the others come first.
+        let plain = tools.iter().filter(|(_, tool)| tool.fill.is_empty());
+        let filled =
+            tools.iter().filter(|(_, tool)| !tool.fill.is_empty() && tool.fill.find("command").is_none());
+        let kinds: Vec<(String, String)> = plain
+            .chain(filled)
             .flat_map(|(name, tool)| tool.kinds().map(move |kind| (kind.to_owned(), name.to_owned())))
             .collect();
         let mut values =

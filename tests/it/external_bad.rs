@@ -49,7 +49,12 @@ fn a_program_that_misbehaves_is_named_once_and_the_session_goes_on() {
         ("prompt", "out('x' * (17 << 20))", "a line of more than 16 MB"),
         ("prompt", "m['id'] = 999; say({'default': True})", "its `id` is `999`, and the question's was "),
         ("prompt", "out('{\"default\": true}\\n')", "it has no `id`"),
-        ("prompt", "say({'default': True}); say({'default': True})", "wrongly: its `id`"),
+        // By when the second one is read.
+        (
+            "prompt",
+            "say({'default': True}); say({'default': True})",
+            "wrongly: its `id`|no answer to `interpret`: `{\"id\": 2",
+        ),
         ("prompt", "say({'error': 'the database is full'})", "it says `the database is full`"),
         ("prompt", "say({'promt': {}})", "it has neither `prompt`, an object, nor `\"default\": true`"),
         ("prompt", "say({'prompt': {'messages': []}})", "no message says anything"),
@@ -64,7 +69,7 @@ fn a_program_that_misbehaves_is_named_once_and_the_session_goes_on() {
         bad(&tack, verb, code);
         let ran = tack.run(["-p", "go", "--harness", "mine"]).code(1);
         let said = error(&ran);
-        assert!(said.contains(want), "{verb} {code}: {said}");
+        assert!(want.split('|').any(|want| said.contains(want)), "{verb} {code}: {said}");
         assert!(said.len() < 4000 && !said.contains('\x1b'), "{code}: {} bytes", said.len());
         // Mended, the same session goes on.
         bad(&tack, "nothing", "pass");
