@@ -24,10 +24,11 @@ differences: they are to be read. Not part of CI, which has no clients.
 import argparse, difflib, fcntl, http.server, json, os, re, shlex, socket, struct, subprocess, sys, tempfile, threading
 
 PROMPT = "Follow the zebra plan."
-FILES = {"a.txt": "alpha 1\nalpha 2\nalpha 3\n", "b.txt": "beta 1\n", "AGENTS.md": "Rule seven: no tabs.\n"}
+FILES = {"a.txt": "alpha 1\nalpha 2\nalpha 3\n", "b.txt": "beta 1\n", "AGENTS.md": "Rule seven: no tabs.\n", "src/c.txt": "", "src/deep/d.txt": ""}
 FAILS = "echo out-1; echo err-2 >&2; exit 3"
 KEPT = re.compile(r"(alpha \w+|beta 1|out-1|err-2)$")
 LIMIT = 120  # seconds for one run
+ADDRESS = "192.0.2.1"  # on the loopback device: at 127.0.0.1 tack takes a model for a small one of this machine
 
 
 def json_file(home, name, value):
@@ -117,6 +118,7 @@ def script(tools, work):
     yield "an edit that fits nowhere", "", "", [text(tools["edit"](a, "gamma", "delta"))]
     yield "a file that is not there", "", "", [text(tools["read"](os.path.join(work, "none.txt")))]
     yield "arguments cut off", "", "", [(bare, '{"command": "echo al')]
+    yield "arguments that are no JSON", "", "", [(bare, "{command: echo alpha}")]
     yield "a parameter missing", "", "", [(bare, "{}")]
     yield "a parameter of the wrong type", "", "", [text(tools["read"]([1]))]
     yield "a tool that there is not", "", "", [("no_such", '{"x": 1}')]
@@ -147,8 +149,8 @@ class Server:
                 body = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))) or b"{}")
                 self.answer(*outer.reply(body))
 
-        self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.http.server_port}/v1"
+        self.http = http.server.ThreadingHTTPServer((ADDRESS, 0), Handler)
+        self.url = f"http://{ADDRESS}:{self.http.server_port}/v1"
         threading.Thread(target=self.http.serve_forever, daemon=True).start()
 
     def reply(self, body):
@@ -163,7 +165,7 @@ class Server:
         if thought:
             message["reasoning_content"] = thought
         if calls:
-            message["tool_calls"] = [{"index": i, "id": f"call_{step}_{i}", "type": "function", "function": {"name": n, "arguments": a}}
+            message["tool_calls"] = [{**({"index": i} if body.get("stream") else {}), "id": f"call_{step}_{i}", "type": "function", "function": {"name": n, "arguments": a}}
                                      for i, (n, a) in enumerate(calls)]
         end = "tool_calls" if calls else "stop"
         head = {"id": f"r{step}", "created": 1, "model": body.get("model")}
@@ -187,7 +189,7 @@ def run(harness, program):
             json_file(work, name, text)
         server = Server(script(tools, work))
         if os.path.basename(program[-1]) == "tack":
-            json_file(home, "config.toml", f'model_class = "F"\n[model_providers.{provider}]\nbase_url = "{server.url}"\nenv_key = "KEY"\nwire_api = "chat"\n')
+            json_file(home, "config.toml", f'model_class = "F"\nmodel_context_window = 131072\n[model_providers.{provider}]\nbase_url = "{server.url}"\nenv_key = "KEY"\nwire_api = "chat"\n')
             env, args = {"TACK_HOME": home, "KEY": "key"}, ["exec", "--harness", harness, "--yolo", "--skip-git-repo-check", "--provider", provider, "-m", model, PROMPT]
         else:
             env, args = client(home, server.url)
@@ -301,6 +303,8 @@ def alone(argv):
         os.execvp("unshare", ["unshare", "-n" if os.geteuid() == 0 else "-rn", sys.executable, os.path.abspath(__file__), *argv])
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
         fcntl.ioctl(s, 0x8914, struct.pack("16sh14x", b"lo", 0x1 | 0x40))  # SIOCSIFFLAGS: IFF_UP, IFF_RUNNING
+        address = struct.pack("HH4s8x", socket.AF_INET, 0, socket.inet_aton(ADDRESS))
+        fcntl.ioctl(s, 0x8916, struct.pack("16s16s", b"lo:1", address))  # SIOCSIFADDR
 
 
 def main():
