@@ -139,7 +139,13 @@ fn pairs<'a>(tool: &'a Tool, form: Form<'a>) -> Vec<(&'a str, &'a str, &'a str, 
             Unit::Range => vec!["line", "count"],
             // It only stands in for what is not given itself.
             Unit::Around => Vec::new(),
-            Unit::Plain | Unit::Seconds | Unit::Millis | Unit::FromZero | Unit::Line | Unit::Job => vec![to],
+            Unit::Plain
+            | Unit::Seconds
+            | Unit::Millis
+            | Unit::FromZero
+            | Unit::Line
+            | Unit::Text
+            | Unit::Job => vec![to],
         };
         let is_needed = needed(param, facts);
         for place in places {
