@@ -119,8 +119,8 @@ def script(tools, work):
     yield "a file that is not there", "", "", [text(tools["read"](os.path.join(work, "none.txt")))]
     yield "arguments cut off", "", "", [(bare, '{"command": "echo al')]
     yield "arguments that are no JSON", "", "", [(bare, "{command: echo alpha}")]
-    yield "a parameter missing", "", "", [(bare, "{}")]
     yield "a parameter of the wrong type", "", "", [text(tools["read"]([1]))]
+    yield "a parameter missing", "", "", [(bare, "{}")]
     yield "a tool that there is not", "", "", [("no_such", '{"x": 1}')]
     yield "the end", "Done.", "All done.", [text(tools["end"])] if "end" in tools else []
 
