@@ -198,6 +198,30 @@ fn a_patch_in_both_forms_is_really_made() {
 }
 
 #[test]
+fn the_shell_of_little_coder_lasts_until_it_is_reset() {
+    let session = |id: &str, command: &str| calls(id, "ShellSession", &json!({ "command": command }));
+    let server = Server::start(vec![
+        session("a", "mkdir sub; cd sub; export WHO=me"),
+        session("b", "echo \"$WHO\"; (exit 3)"),
+        calls("c", "ShellSessionCwd", &json!({})),
+        calls("d", "ShellSessionReset", &json!({})),
+        session("e", "echo \"[$WHO]\""),
+        says("done"),
+    ]);
+    let tack = Tack::new(&server);
+    tack.run(["-p", "work", "--harness", "little-coder"]).code(0);
+    let requests = server.requests();
+    let last = |nth: usize| {
+        let messages = requests[nth].chat()["messages"].clone();
+        messages.as_array().unwrap().last().unwrap()["content"].as_str().unwrap().to_owned()
+    };
+    let cwd = tack.work().canonicalize().unwrap().display().to_string();
+    assert_eq!(last(2), format!("me\n[exit=3 cwd={cwd}/sub timed_out=false]"));
+    assert!(last(3).contains(&format!("{cwd}/sub")), "{}", last(3));
+    assert_eq!(last(5), format!("[]\n[exit=0 cwd={cwd} timed_out=false]"));
+}
+
+#[test]
 fn little_coder_keeps_files_from_slips_and_reads_its_models_form() {
     let form = |call: &str| says(&format!("<|tool_call_start|>[{call}]<|tool_call_end|>"));
     let server = Server::start(vec![

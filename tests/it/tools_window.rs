@@ -137,8 +137,8 @@ async fn the_text_itself_says_what_is_shown_and_how_to_go_on() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::create_dir(dir.path().join("mine")).unwrap();
     std::fs::write(dir.path().join("mine/harness.toml"), "schema = 1\n").unwrap();
-    let tools = "[read]\ndoes = \"read\"\n[read.params]\npath = { type = \"string\", to = \"path\" }\n\
-                 [bash]\ndoes = \"shell\"\n[bash.params]\ncommand = { type = \"string\", to = \"command\" }\n";
+    let tools = "[read]\ndoes = \"read\"\n[read.params]\npath = { type = \"string\", required = true, to = \"path\" }\n\
+                 [bash]\ndoes = \"shell\"\n[bash.params]\ncommand = { type = \"string\", required = true, to = \"command\" }\n";
     std::fs::write(dir.path().join("mine/tools.toml"), tools).unwrap();
     let harness = Library::new(vec![dir.path().to_owned()]).get("mine").unwrap();
     let mut bench =
