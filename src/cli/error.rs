@@ -97,13 +97,19 @@ impl From<std::io::Error> for CliError {
     }
 }
 
+/// Text of files and folders for a terminal: what would steer it is replaced.
+pub(super) fn shown(text: &str) -> String {
+    let steers = |c: char| crate::model::steers(c) && c != '\n' && c != '\t';
+    text.chars().map(|c| if steers(c) { '\u{FFFD}' } else { c }).collect()
+}
+
 pub(super) fn report(error: &CliError) -> i32 {
     let mut stderr = std::io::stderr();
     if !error.message.is_empty() {
-        let _ = writeln!(stderr, "tack: {}", error.message);
+        let _ = writeln!(stderr, "tack: {}", shown(&error.message));
     }
     if let Some(hint) = &error.hint {
-        let _ = writeln!(stderr, "hint: {hint}");
+        let _ = writeln!(stderr, "hint: {}", shown(hint));
     }
     error.code
 }

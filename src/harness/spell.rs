@@ -36,7 +36,9 @@ impl Library {
         let tools = tools.map(|(name, tool)| (name, flat(tool))).collect();
         let (mut texts, _) = own_texts(&self.files, &chain)?;
         texts.retain(|name, _| kit.uses(name));
-        Ok(Spelled { tools, keys: flat(Value::Table(manifest)), texts, tokens })
+        let mut keys = flat(Value::Table(manifest));
+        keys.extend(chain.program().map(|program| ("dialect.command".to_owned(), program.command.join(" "))));
+        Ok(Spelled { tools, keys, texts, tokens })
     }
 }
 

@@ -4,6 +4,7 @@
 //! loaded, so that a typing error is found before a session starts.
 
 use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::sync::Arc;
 
 use anyhow::Context;
@@ -65,21 +66,33 @@ impl Texts {
         env.set_auto_escape_callback(|_| AutoEscape::None);
         env.set_fuel(Some(WORK));
         env.set_recursion_limit(DEEPEST);
+        // With it a loop nests lists within lists, of which to drop one takes more stack than there is.
+        env.remove_global("namespace");
         // The built-in filter writes `<` as `\u003c`, for web pages.
         env.add_filter("tojson", |value: Value, named: Kwargs| {
             let wrong = |e: serde_json::Error| Error::new(ErrorKind::BadSerialization, e.to_string());
             let pretty = named.get::<Option<bool>>("pretty")?.unwrap_or(false);
             named.assert_all_used()?;
-            let text =
-                if pretty { serde_json::to_string_pretty(&value) } else { serde_json::to_string(&value) };
-            text.map_err(wrong)
+            // A list that holds itself twice, and so on, is small and comes to more than any memory.
+            let mut text = Bounded(Vec::new());
+            let made = match pretty {
+                true => serde_json::to_writer_pretty(&mut text, &value),
+                false => serde_json::to_writer(&mut text, &value),
+            };
+            made.map_err(|e| if e.is_io() { too_long() } else { wrong(e) })?;
+            Ok(text.into_text())
+        });
+        env.add_filter("string", |value: Value| {
+            let mut text = Bounded(Vec::new());
+            write!(text, "{value}").map_err(|_| too_long())?;
+            Ok::<_, Error>(text.into_text())
         });
         env.add_filter("numbered", |text: &str, named: Kwargs| {
             let from = named.get::<Option<u64>>("from")?.unwrap_or(1);
-            let width = named.get::<Option<usize>>("width")?.unwrap_or(0);
+            let width = named.get::<Option<usize>>("width")?.unwrap_or(0).min(WIDEST);
             let gap = named.get::<Option<String>>("gap")?.unwrap_or_else(|| "\t".to_owned());
             named.assert_all_used()?;
-            Ok::<_, Error>(numbered(text, from, (width, &gap)))
+            numbered(text, from, (width, &gap))
         });
         env.add_filter("chomp", |text: &str| text.trim_end_matches(['\n', '\r']).to_owned());
         Self { env, places: BTreeMap::new() }
@@ -111,6 +124,10 @@ impl Texts {
         known: &[&[&str]],
         origin: Origin,
     ) -> Result<(), LoadError> {
+        if let Some(line) = too_intricate(text) {
+            let what = format!("the template has more than {TAGS} bytes in its tags; make it shorter");
+            return Err(origin.broken(Some(line), what));
+        }
         let added = self.env.add_template_owned(name.to_owned(), text.to_owned());
         added.map_err(|e| origin.broken(e.line(), e.detail().unwrap_or("no valid template").to_owned()))?;
         let template = self.env.get_template(name).map_err(|e| origin.broken(None, e.to_string()))?;
@@ -174,15 +191,53 @@ impl Texts {
     fn filled(&self, name: &str, values: Value) -> Result<String, Error> {
         let mut text = Bounded(Vec::new());
         self.env.get_template(name)?.render_captured_to(values, &mut text)?;
-        Ok(String::from_utf8_lossy(&text.0).into_owned())
+        Ok(text.into_text())
     }
 }
 
 /// Calls within calls. A deeper one would need more stack than a thread has.
 const DEEPEST: usize = 60;
 
+/// Bytes of tags in one text, quoted words left out. Each operator, branch or list may nest one deeper, in
+/// the parser or in a value, and the stack bears only so many. The longest text that is built in has 700.
+const TAGS: usize = 2_000;
+
+/// Widest column of numbers.
+const WIDEST: usize = 40;
+
+/// The line where a text has had more in its tags than is read.
+fn too_intricate(text: &str) -> Option<usize> {
+    let (mut inside, mut quote, mut bytes) = (false, None, 0);
+    let mut before = ' ';
+    for (at, c) in text.char_indices() {
+        match (inside, quote) {
+            (false, _) => inside = before == '{' && (c == '{' || c == '%'),
+            (true, Some(open)) if c == open && before != '\\' => quote = None,
+            (true, Some(_)) => {}
+            (true, None) if c == '"' || c == '\'' => quote = Some(c),
+            (true, None) if c == '}' && (before == '}' || before == '%') => inside = false,
+            (true, None) => bytes += c.len_utf8(),
+        }
+        before = c;
+        if bytes > TAGS {
+            return Some(super::place::line(text, at));
+        }
+    }
+    None
+}
+
+fn too_long() -> Error {
+    Error::new(ErrorKind::WriteFailure, "")
+}
+
 /// A text that does not grow without end.
 struct Bounded(Vec<u8>);
+
+impl Bounded {
+    fn into_text(self) -> String {
+        String::from_utf8_lossy(&self.0).into_owned()
+    }
+}
 
 impl std::io::Write for Bounded {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
@@ -368,9 +423,13 @@ fn listing(entries: &[Entry], depth: usize, limit: usize) -> String {
 }
 
 /// Lines with their numbers, right-aligned to `width`, before the `gap`.
-fn numbered(text: &str, from: u64, (width, gap): (usize, &str)) -> String {
-    let lines = text.lines().zip(from..).map(|(line, number)| format!("{number:>width$}{gap}{line}"));
-    lines.collect::<Vec<_>>().join("\n")
+fn numbered(text: &str, from: u64, (width, gap): (usize, &str)) -> Result<String, Error> {
+    let mut all = Bounded(Vec::new());
+    for (at, line) in text.lines().enumerate() {
+        let (number, end) = (from.saturating_add(at as u64), if at == 0 { "" } else { "\n" });
+        write!(all, "{end}{number:>width$}{gap}{line}").map_err(|_| too_long())?;
+    }
+    Ok(all.into_text())
 }
 
 /// The same as branches, folders first, with a line for what a folder has beyond `limit`.
@@ -486,8 +545,8 @@ mod tests {
 
     #[test]
     fn lines_are_numbered_as_a_template_asks() {
-        assert_eq!(numbered("a\n\nb\n", 9, (6, "\t")), "     9\ta\n    10\t\n    11\tb");
-        assert_eq!(numbered("a", 1, (0, ": ")), "1: a");
+        assert_eq!(numbered("a\n\nb\n", 9, (6, "\t")).unwrap(), "     9\ta\n    10\t\n    11\tb");
+        assert_eq!(numbered("a", 1, (0, ": ")).unwrap(), "1: a");
     }
 
     #[test]

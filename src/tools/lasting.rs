@@ -23,7 +23,7 @@ const PATH_MOST: u64 = 4096;
 const SCRIPT: &str = r#"case $1 in /*) __tack_state=$1 ;; *) __tack_state=${TMPDIR:-/tmp}/$1 ;; esac
 __tack_command=$2
 set --
-[ -r "$__tack_state.env" ] && . "$__tack_state.env" 2>/dev/null
+[ -f "$__tack_state.env" ] && [ -r "$__tack_state.env" ] && . "$__tack_state.env" 2>/dev/null
 __tack_save() {
     command pwd -P >|"$__tack_state.new" && command -p mv -f "$__tack_state.new" "$__tack_state.cwd"
     unset -f __tack_save

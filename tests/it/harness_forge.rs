@@ -130,6 +130,37 @@ fn every_bad_manifest_is_named_with_its_place() {
         ("calls without end", text("{% macro f() %}\n{{ f() }}{% endmacro %}{{ f() }}")),
         ("a huge text", text("\n{{ 'abcdefghij' * 900000 }}")),
         ("a very huge text", text("{{ 'abcdefghij' * 90000000000 }}")),
+        (
+            "lists within lists, in a loop",
+            text(
+                "{% set n = namespace(x=[1]) %}{% for i in range(100000) %}{% set n.x = [n.x] %}{% endfor %}",
+            ),
+        ),
+        (
+            "lists within lists, one by one",
+            text(&format!("{{% set a = [1] %}}{}", "\n{% set a = [a] %}".repeat(20_000))),
+        ),
+        (
+            "a list that holds itself, as JSON",
+            text(&format!(
+                "{{% set a = [1] %}}{}{{{{ a | tojson | length }}}}",
+                "{% set a = [a, a] %}".repeat(60)
+            )),
+        ),
+        (
+            "a list that holds itself, as text",
+            text(&format!(
+                "{{% set a = [1] %}}{}{{{{ a | string | length }}}}",
+                "{% set a = [a, a] %}".repeat(60)
+            )),
+        ),
+        ("many signs", text(&format!("\n{{{{ {}1 }}}}", "-".repeat(100_000)))),
+        ("many sums", text(&format!("{{{{ {}1 }}}}", "1+".repeat(50_000)))),
+        ("many branches", text(&format!("{{% if cwd %}}{}{{% endif %}}", "\n{% elif cwd %}".repeat(50_000)))),
+        (
+            "a column of numbers",
+            text("\n{{ ('\n' * 500000) | numbered(width=99999999, gap='x' * 500000) | length }}"),
+        ),
         ("another file's text", text("{% include 'system.md' %}")),
         ("a wrong filter", text("\n\n{{ cwd | shout }}")),
         (
@@ -198,6 +229,31 @@ fn every_bad_manifest_is_named_with_its_place() {
         all.push_str(&format!("{name}\n{told}\n\n"));
     }
     insta::assert_snapshot!(all.trim_end());
+}
+
+/// A test's thread has the stack of one that serves sessions: 2 MiB.
+#[test]
+fn a_text_as_intricate_as_is_allowed_fits_the_stack() {
+    let texts = [
+        format!("{{{{ {}1 }}}}", "-".repeat(1_900)),
+        format!("{{{{ {}1 }}}}", "not ".repeat(480)),
+        format!("{{{{ {}1 }}}}", "1+".repeat(970)),
+        format!("{{{{ {}1 }}}}", "''~".repeat(1_900)),
+        format!("{{{{ 1{} }}}}", "|e".repeat(950)),
+        format!("{{{{ cwd{} }}}}", ".a".repeat(950)),
+        format!("{{% if cwd %}}{}{{% endif %}}", "{%elif 1%}".repeat(210)),
+        format!("{{%set a=[1]%}}{}x", "{%set a=[a]%}".repeat(150)),
+        format!("{{%set a=[1]%}}{}x{{{{ a }}}}", "{%set a=[[[[[[[[[[a]]]]]]]]]]%}".repeat(60)),
+        format!("{{%set a=[1]%}}{{%set a={}a{}%}}x", "dict(a=".repeat(40), ")".repeat(40)),
+        format!("{{%set a=[1]%}}{{%set a=a{}%}}x", "|batch(1)".repeat(180)),
+    ];
+    for text in texts {
+        let told = told(&[
+            ("x/harness.toml", "extends = \"pi\"\n[system]\nblocks = [\"s.md\"]\n"),
+            ("x/s.md", &text),
+        ]);
+        assert!(!told.contains("more than"), "{told}");
+    }
 }
 
 #[cfg(target_os = "linux")]

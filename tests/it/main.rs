@@ -54,6 +54,7 @@ mod matrix;
 mod models;
 mod native;
 mod newcomer;
+mod newuser;
 #[cfg(target_os = "linux")]
 mod probe;
 mod run_on;

@@ -31,7 +31,7 @@ fn folder_variables_and_functions_last_whatever_a_command_does() {
         for (name, bench, _scratch) in benches {
             let cwd = bench.cwd.to_string_lossy().into_owned();
             // command, exit, text, folder below the working folder
-            let table: [(&str, Option<i32>, &str, &str); 16] = [
+            let table: [(&str, Option<i32>, &str, &str); 18] = [
                 ("mkdir -p 'a b/c'; cd 'a b'", Some(0), "", "/a b"),
                 ("export X='1 \"2\"\n$3' Y=é; f() { echo f:$1; }", Some(0), "", "/a b"),
                 (
@@ -53,6 +53,9 @@ fn folder_variables_and_functions_last_whatever_a_command_does() {
                 ("cd ..; rm -r c", Some(0), "", "/a b"),
                 ("(cd /; exit 2)", Some(2), "", "/a b"),
                 ("echo $SHLVL; pwd", Some(0), "1\n<cwd>/a b\n", "/a b"),
+                // A pipe in place of the file would hold up every command that follows.
+                ("rm \"$__tack_state.env\"; mkfifo \"$__tack_state.env\"; kill -9 $$", Some(137), "", "/a b"),
+                ("export Y=é; echo on", Some(0), "on\n", "/a b"),
             ];
             for (command, exit, text, folder) in table {
                 let ran = run(&bench, command).await;

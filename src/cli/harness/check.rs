@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::json;
 
 use super::broken;
-use crate::cli::error::CliError;
+use crate::cli::error::{CliError, shown};
 use crate::cli::setup::Base;
 use crate::harness::{Library, LoadError, Report};
 
@@ -67,6 +67,7 @@ fn row(id: &str, report: &Report) -> serde_json::Value {
 }
 
 fn print(out: &mut impl Write, id: &str, report: &Report) -> std::io::Result<()> {
+    let id = shown(id);
     if let Some(sound) = &report.sound {
         let wires: Vec<&str> = sound.wires.iter().map(|wire| wire.name()).collect();
         let classes =
@@ -78,10 +79,10 @@ fn print(out: &mut impl Write, id: &str, report: &Report) -> std::io::Result<()>
         writeln!(out, "{id:<16} broken: {count} {}", if count == 1 { "fault" } else { "faults" })?;
     }
     for fault in &report.faults {
-        writeln!(out, "  {fault}")?;
+        writeln!(out, "  {}", shown(&fault.to_string()))?;
     }
     for note in &report.notes {
-        writeln!(out, "  note: {note}")?;
+        writeln!(out, "  note: {}", shown(note))?;
     }
     Ok(())
 }

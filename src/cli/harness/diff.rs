@@ -7,7 +7,7 @@ use serde_json::json;
 use similar::{ChangeTag, TextDiff};
 
 use super::broken;
-use crate::cli::error::CliError;
+use crate::cli::error::{CliError, shown};
 use crate::harness::{Library, Spelled};
 
 /// One thing that differs. None: not there.
@@ -100,7 +100,8 @@ fn compare(
 }
 
 fn print(out: &mut impl Write, change: &Change) -> std::io::Result<()> {
-    let (name, before, after) = (&change.name, change.before.as_deref(), change.after.as_deref());
+    let [before, after] = [&change.before, &change.after].map(|text| text.as_deref().map(shown));
+    let (name, before, after) = (shown(&change.name), before.as_deref(), after.as_deref());
     let is_long = |text: Option<&str>| text.is_some_and(|text| text.contains('\n') || text.len() > 60);
     if !is_long(before) && !is_long(after) {
         return match (before, after) {

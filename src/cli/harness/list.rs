@@ -4,7 +4,7 @@ use std::io::Write;
 
 use serde_json::json;
 
-use crate::cli::error::CliError;
+use crate::cli::error::{CliError, shown};
 use crate::harness::{Library, Listing};
 
 pub(super) fn run(library: &Library, as_json: bool) -> Result<i32, CliError> {
@@ -19,9 +19,10 @@ pub(super) fn run(library: &Library, as_json: bool) -> Result<i32, CliError> {
                 writeln!(out, "{line}")?;
             }
             Ok(one) => {
-                writeln!(out, "{:<16} {:>6} tokens  {}{}", one.id, one.tokens, one.summary, origin(&one))?;
+                let row = format!("{:<16} {:>6} tokens  {}{}", one.id, one.tokens, one.summary, origin(&one));
+                writeln!(out, "{}", shown(&row).replace('\n', " "))?;
             }
-            Err(error) => writeln!(std::io::stderr(), "{id}: {error}")?,
+            Err(error) => writeln!(std::io::stderr(), "{}", shown(&format!("{id}: {error}")))?,
         }
     }
     Ok(0)

@@ -6,6 +6,7 @@ mod list;
 mod new;
 mod show;
 
+use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Subcommand;
@@ -15,6 +16,9 @@ use super::bench;
 use super::error::CliError;
 use super::setup;
 use crate::harness::LoadError;
+
+/// The reference, for whoever has the program and no checkout.
+const KEYS: &str = include_str!("../../../harnesses/README.md");
 
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
@@ -43,6 +47,8 @@ enum HarnessCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Every key that a harness can have, and what it says
+    Keys,
     /// What differs between two harnesses, for the model and in how they work
     Diff {
         /// Harness
@@ -65,6 +71,10 @@ pub(super) fn run(args: &Args, flags: &SessionFlags) -> Result<i32, CliError> {
         None => list::run(&setup::base(flags)?.library, false),
         Some(HarnessCommand::List { json }) => list::run(&setup::base(flags)?.library, *json),
         Some(HarnessCommand::Show(args)) => show::run(args, flags),
+        Some(HarnessCommand::Keys) => {
+            std::io::stdout().lock().write_all(KEYS.as_bytes())?;
+            Ok(0)
+        }
         Some(HarnessCommand::New(args)) => new::run(args, &setup::base(flags)?),
         Some(HarnessCommand::Check { what, json }) => {
             check::run(&setup::base(flags)?, what.as_deref(), *json)

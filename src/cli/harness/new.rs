@@ -17,7 +17,7 @@ const FORK: &str = include_str!("fork.toml");
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     /// Name of the new harness and of its folder
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "NAME")]
     id: String,
     /// Harness to start from; tack harness list shows all
     #[arg(long, value_name = "ID")]

@@ -8,7 +8,7 @@ use super::broken;
 use super::list::origin;
 use crate::agent::Stopper;
 use crate::cli::args::SessionFlags;
-use crate::cli::error::CliError;
+use crate::cli::error::{CliError, shown};
 use crate::cli::runtime;
 use crate::cli::setup::{self, Base};
 use crate::harness::{self, Library, LoadError};
@@ -130,7 +130,7 @@ fn print(base: &Base, flags: &SessionFlags, args: &Args, whose: &Whose) -> Resul
     let mut out = std::io::stdout().lock();
     if !args.json {
         let one = &sample.listing;
-        writeln!(out, "{}: {}{}", one.name, one.summary, origin(one))?;
+        writeln!(out, "{}", shown(&format!("{}: {}{}", one.name, one.summary, origin(one))))?;
         writeln!(out, "{}; {}", whose.class, tables(library, id).map_err(broken)?)?;
         writeln!(
             out,

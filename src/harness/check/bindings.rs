@@ -161,6 +161,10 @@ fn pairs<'a>(tool: &'a Tool, form: Form<'a>) -> Vec<(&'a str, &'a str, &'a str, 
 /// Calls with the least and with all there is.
 fn called(kit: &Kit, (name, tool): (&str, &Tool), form: Form<'_>, fault: &mut Say<'_>) {
     let keys: Vec<&str> = form.variant.map(|(word, _)| vec!["when", word]).unwrap_or_default();
+    // That its script is not there is told already.
+    if form.does == "script" && !kit.programs.contains_key(name) {
+        return;
+    }
     for most in [false, true] {
         let Err(wrong) = bind::meaning(kit, (name, tool), &arguments(tool, form, most)) else { continue };
         let given = if most { "all its parameters" } else { "the parameters it requires" };
