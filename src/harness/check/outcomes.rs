@@ -1,6 +1,6 @@
 //! What actions come to, for trying out result templates: good, bad, cut, and at the edges.
 //!
-//! A test runs the tools and holds the keys of `data` to what they really give.
+//! Kept by hand: a key that a tool adds to `data` has to be added here, or a template that asks for it is refused.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
