@@ -124,7 +124,7 @@ impl Library {
         LoadError::Untrusted { id: id.to_owned(), folder, how }
     }
 
-    /// The files in folders that this harness is made of, those of what it extends and of [`COMMON`] too.
+    /// The files in folders that this harness is made of, those of what it extends and of `COMMON` too.
     pub fn own_files(&self, id: &str) -> Vec<PathBuf> {
         let ids =
             Chain::read(&self.files, id).map(|chain| chain.ids()).unwrap_or_else(|_| vec![id.to_owned()]);

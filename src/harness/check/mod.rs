@@ -1,7 +1,7 @@
 //! Whether a harness is sound: what its tables name is there, its tools can be called, its texts can be
 //! filled in. Everything that is wrong is told, not only the first thing.
 //!
-//! [`tables`] is looked at whenever a harness is loaded. [`try_out`] makes calls and fills in texts, so a
+//! [`tables()`] is looked at whenever a harness is loaded. [`try_out`] makes calls and fills in texts, so a
 //! session does it only with what lies in a folder; tests do it with the binary's own.
 
 mod bindings;
