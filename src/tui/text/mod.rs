@@ -1,0 +1,1 @@
+//! Foreign text made safe, measured and wrapped; Markdown, code and diffs as lines. Pure.
