@@ -57,7 +57,7 @@ use crate::model::{Action, BlobId, Guards, Limits, Outcome, Seen, ShellRules, To
 use crate::sandbox::{Policy, Sandbox};
 
 pub use diff::files as diff_files;
-pub use jobs::Ended;
+pub use jobs::{Ended, Job};
 pub use output::fit;
 pub use patch::files as patch_files;
 pub use read::image_type;
@@ -88,7 +88,7 @@ pub struct ToolCx<'a> {
     /// Where long output is kept whole. Made when first needed.
     pub spill: &'a Path,
     pub blobs: &'a dyn KeepBlob,
-    pub cancel: &'a CancellationToken,
+    pub cancel: CancellationToken,
 }
 
 /// Keeps bytes beside the session.
@@ -225,6 +225,16 @@ impl Toolbox {
     /// Ids of the jobs that still run.
     pub fn running(&self) -> Vec<String> {
         self.jobs.running()
+    }
+
+    /// The jobs of this session, ended ones that were not asked for among them.
+    pub fn jobs(&self) -> Vec<Job> {
+        self.jobs.all()
+    }
+
+    /// Ends one job; false when there is none of that id.
+    pub async fn stop_job(&self, id: &str) -> bool {
+        self.jobs.stop(id).await
     }
 
     /// Ends every job and the terminal, and waits until their processes are gone.
