@@ -19,6 +19,7 @@ mod providers;
 mod sandbox;
 mod sessions;
 mod setup;
+mod stance;
 #[cfg(test)]
 mod tests;
 mod typed;

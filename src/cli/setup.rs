@@ -21,6 +21,7 @@ use crate::wire::local::Found;
 use crate::wire::provider::Provider;
 
 /// What every command needs: the environment, the folders, the merged configuration.
+#[derive(Clone)]
 pub(super) struct Base {
     pub(super) env: Env,
     pub(super) dirs: Dirs,
@@ -159,11 +160,27 @@ impl Base {
         &self,
         flags: &SessionFlags,
     ) -> Result<(Policy, Vec<String>, Option<Scratch>), CliError> {
-        let mode = flags.mode().or(self.config.sandbox_mode).unwrap_or(Mode::WorkspaceWrite);
+        let mode = self.sandbox_mode(flags);
         let scratch = match mode {
             Mode::DangerFullAccess => None,
             Mode::ReadOnly | Mode::WorkspaceWrite => Some(self.scratch()?),
         };
+        let (policy, notices) = self.policy_in(flags, mode, scratch.as_ref().map(Scratch::path))?;
+        Ok((policy, notices, scratch))
+    }
+
+    /// What flags and files say, the strongest word first.
+    pub(super) fn sandbox_mode(&self, flags: &SessionFlags) -> Mode {
+        flags.mode().or(self.config.sandbox_mode).unwrap_or(Mode::WorkspaceWrite)
+    }
+
+    /// The same for another mode, with `tmp` as the private `/tmp`.
+    pub(super) fn policy_in(
+        &self,
+        flags: &SessionFlags,
+        mode: Mode,
+        tmp: Option<&Path>,
+    ) -> Result<(Policy, Vec<String>), CliError> {
         let mut add_dirs = self.config.sandbox_workspace_write.writable_roots.clone();
         add_dirs.extend(flags.add_dir.iter().cloned());
         let network = self.config.sandbox_workspace_write.network_access;
@@ -175,7 +192,7 @@ impl Base {
             reveal: self.config.sandbox.reveal.clone(),
             home: self.dirs.home.clone(),
             config_dirs: self.own_folders(),
-            tmp: scratch.as_ref().map(|scratch| scratch.path().to_path_buf()),
+            tmp: tmp.map(Path::to_path_buf),
             caches: self.caches(mode),
             ..Wish::new(mode, &self.cwd)
         };
@@ -188,11 +205,11 @@ impl Base {
                 PolicyError::Hidden { .. } | PolicyError::Root => said,
             }
         })?;
-        Ok((settled.policy, settled.notices, scratch))
+        Ok((settled.policy, settled.notices))
     }
 
     /// In the cache folder; where that cannot be written, among the system's temporary files.
-    fn scratch(&self) -> Result<Scratch, CliError> {
+    pub(super) fn scratch(&self) -> Result<Scratch, CliError> {
         let made = match &self.dirs.cache {
             Some(cache) => Scratch::make(&cache.join("tmp")).or_else(|_| Scratch::make_in_temp()),
             None => Scratch::make_in_temp(),
@@ -305,6 +322,8 @@ impl Base {
         warnings.extend(self.projects_part(chosen.harness.id()));
         warnings.extend(chosen.tight);
         warnings.extend(approvals(flags));
+        let (permit, unread) = self.permit(flags);
+        warnings.extend(unread);
         if let Some(loaded) = &loaded {
             warnings.extend(loaded.warnings.clone());
         }
@@ -329,6 +348,7 @@ impl Base {
             },
             check: self.config.check.clone(),
             unattended: true,
+            permit,
             desk: crate::agent::Desk::default(),
             holds,
             stopper,
