@@ -11,7 +11,7 @@ use super::args::{Approval, SessionFlags, SessionMode};
 use super::choice::Chosen;
 use super::error::CliError;
 use super::learn::Ask;
-use crate::agent::{Bounds, Launcher as Programs, Setup, Stopper, scene};
+use crate::agent::{Bounds, Launcher as Programs, Permit, Setup, Stance, Stopper, scene};
 use crate::config::{self, Config, Dirs, Env, Inputs, Launcher, Override, Strictness};
 use crate::harness::{Library, Live};
 use crate::model::{Model, Probed, SessionId, short_hash};
@@ -160,13 +160,18 @@ impl Base {
         &self,
         flags: &SessionFlags,
     ) -> Result<(Policy, Vec<String>, Option<Scratch>), CliError> {
+        let scratch = self.session_tmp(flags)?;
         let mode = self.sandbox_mode(flags);
-        let scratch = match mode {
-            Mode::DangerFullAccess => None,
-            Mode::ReadOnly | Mode::WorkspaceWrite => Some(self.scratch()?),
-        };
         let (policy, notices) = self.policy_in(flags, mode, scratch.as_ref().map(Scratch::path))?;
         Ok((policy, notices, scratch))
+    }
+
+    /// The private `/tmp`; none where nothing is private.
+    fn session_tmp(&self, flags: &SessionFlags) -> Result<Option<Scratch>, CliError> {
+        match self.sandbox_mode(flags) {
+            Mode::DangerFullAccess => Ok(None),
+            Mode::ReadOnly | Mode::WorkspaceWrite => self.scratch().map(Some),
+        }
     }
 
     /// What flags and files say, the strongest word first.
@@ -312,7 +317,9 @@ impl Base {
         self.learn(Ask::ForAuto, flags.timeout)?;
         let chosen = self.priced(flags)?;
         let (client, holds) = (chosen.client()?, chosen.holds());
-        let (policy, notices, scratch) = self.policy(flags)?;
+        let scratch = self.session_tmp(flags)?;
+        let place = (self.first_mode(flags), scratch.as_ref().map(Scratch::path));
+        let (Stance { approval, mode, policy, env }, notices) = self.stance(flags, place)?;
         let (session, loaded) = match opened {
             Some(opened) => opened,
             None => self.session(which)?,
@@ -322,7 +329,7 @@ impl Base {
         warnings.extend(self.projects_part(chosen.harness.id()));
         warnings.extend(chosen.tight);
         warnings.extend(approvals(flags));
-        let (permit, unread) = self.permit(flags);
+        let (book, unread) = self.rules();
         warnings.extend(unread);
         if let Some(loaded) = &loaded {
             warnings.extend(loaded.warnings.clone());
@@ -330,7 +337,7 @@ impl Base {
         let sandbox: Arc<dyn Sandbox> = crate::sandbox::system().into();
         let programs = self.launcher(&sandbox, &policy, (session.id().to_string(), &stopper));
         let setup = Setup {
-            env: self.command_env(&policy),
+            env,
             programs: Arc::new(programs),
             sandbox,
             model: chosen.model,
@@ -348,7 +355,7 @@ impl Base {
             },
             check: self.config.check.clone(),
             unattended: true,
-            permit,
+            permit: Permit { approval, mode, book },
             desk: crate::agent::Desk::default(),
             holds,
             stopper,

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::args::SessionFlags;
 use super::error::CliError;
 use super::setup::Base;
-use crate::agent::{Approval, Permit, RuleBook, SessionMode, Stance};
+use crate::agent::{Approval, RuleBook, SessionMode, Stance};
 use crate::config::ApprovalPolicy;
 use crate::sandbox::Mode;
 
@@ -25,12 +25,12 @@ impl Base {
         }
     }
 
-    /// What a mode allows. `tmp`: the session's private `/tmp`, which stays the same.
+    /// What a mode allows, and what to say of it. `tmp`: the session's private `/tmp`, which stays the same.
     pub(super) fn stance(
         &self,
         flags: &SessionFlags,
         (mode, tmp): (SessionMode, Option<&Path>),
-    ) -> Result<Stance, CliError> {
+    ) -> Result<(Stance, Vec<String>), CliError> {
         let first = mode == self.first_mode(flags);
         let sandbox = match mode {
             _ if first => self.sandbox_mode(flags),
@@ -38,22 +38,21 @@ impl Base {
             SessionMode::Full => Mode::DangerFullAccess,
             SessionMode::Ask | SessionMode::Edits => flags.sandbox.map_or(Mode::WorkspaceWrite, Into::into),
         };
-        let (policy, _) = self.policy_in(flags, sandbox, tmp)?;
-        let approval = self.approval_in(flags, mode);
+        let (policy, notices) = self.policy_in(flags, sandbox, tmp)?;
+        let approval = flags.ask_for_approval.filter(|_| first).map(Into::into);
+        let approval = approval.unwrap_or_else(|| self.approval_in(flags, mode));
         let env = self.command_env(&policy);
-        Ok(Stance { approval, mode, policy, env })
+        Ok((Stance { approval, mode, policy, env }, notices))
     }
 
-    /// How a session begins, and what to say of rules that cannot be read.
-    pub(super) fn permit(&self, flags: &SessionFlags) -> (Permit, Option<String>) {
-        let mode = self.first_mode(flags);
+    /// The person's rules, and what to say where they cannot be read.
+    pub(super) fn rules(&self) -> (RuleBook, Option<String>) {
         let file = self.dirs.state.as_ref().map(|state| state.join(RULES));
-        let (book, unread) = match file.map(|file| RuleBook::open(&file)) {
+        match file.map(|file| RuleBook::open(&file)) {
             None => (RuleBook::default(), None),
             Some(Ok(book)) => (book, None),
             Some(Err(why)) => (RuleBook::default(), Some(format!("no rule of yours holds: {why}"))),
-        };
-        (Permit { approval: self.approval_in(flags, mode), mode, book }, unread)
+        }
     }
 
     fn approval(&self, flags: &SessionFlags) -> Option<Approval> {

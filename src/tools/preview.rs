@@ -68,7 +68,9 @@ pub fn preview(action: &Action, cx: &ToolCx<'_>) -> Option<Vec<Preview>> {
     match action {
         Action::Write { path, text, mode } => one(path, &|old| match (mode, old) {
             (WriteMode::Append, Some(old)) => Some([old, text.as_bytes()].concat()),
-            (WriteMode::Append | WriteMode::Create | WriteMode::Replace, _) => Some(text.clone().into_bytes()),
+            (WriteMode::Append | WriteMode::Create | WriteMode::Replace, _) => {
+                Some(text.clone().into_bytes())
+            }
         }),
         Action::Edit { path, edits, .. } => one(path, &|old| edited(old.unwrap_or_default(), edits)),
         Action::Insert { path, line, text } => one(path, &|old| insert::made(old?, *line, text)),

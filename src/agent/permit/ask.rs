@@ -144,7 +144,12 @@ impl Agent {
     }
 
     /// Does what the answer says: remembers it, writes it down, and lets the call run or not.
-    async fn heed(&mut self, mut allowed: Allowed, (request, answer): (&Request, Answer), rules: &Rules) -> Leave {
+    async fn heed(
+        &mut self,
+        mut allowed: Allowed,
+        (request, answer): (&Request, Answer),
+        rules: &Rules,
+    ) -> Leave {
         let call = allowed.call.clone();
         let (leave, decision) = match answer {
             Answer::Refuse { reason } => {
@@ -158,7 +163,9 @@ impl Agent {
                     line.clone_from(&command);
                     allowed.told = Some(self.harness.say(&Saying::Edited { command: &command }));
                 }
-                allowed.lifts.extend(request.offers.first().into_iter().flat_map(|offer| offer.lifts.clone()));
+                allowed
+                    .lifts
+                    .extend(request.offers.first().into_iter().flat_map(|offer| offer.lifts.clone()));
                 (Leave::Run(Box::new(allowed)), Decision::Edited { command })
             }
             Answer::Allow { offer, scope } => {
@@ -277,7 +284,9 @@ impl Agent {
         });
         // What the scene says is known; that this is for a plan is not in it.
         let (was, held) = last.unwrap_or_else(|| (String::new(), self.scene.sandbox.clone()));
-        if was == mode && held == sandbox || was.is_empty() && self.permit.mode != SessionMode::Plan && held == sandbox {
+        if was == mode && held == sandbox
+            || was.is_empty() && self.permit.mode != SessionMode::Plan && held == sandbox
+        {
             return;
         }
         self.push(Body::Mark(Mark::Stance { mode: mode.to_owned(), sandbox: sandbox.to_owned() })).await;

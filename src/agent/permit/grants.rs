@@ -42,7 +42,8 @@ impl Grants {
 
     fn lift(&mut self, lifts: &[Lift]) {
         let lasting = |lift: &&Lift| matches!(lift, Lift::Path(_) | Lift::GitCommit);
-        let new: Vec<Lift> = lifts.iter().filter(lasting).filter(|lift| !self.lifts.contains(lift)).cloned().collect();
+        let new: Vec<Lift> =
+            lifts.iter().filter(lasting).filter(|lift| !self.lifts.contains(lift)).cloned().collect();
         self.lifts.extend(new);
     }
 

@@ -8,7 +8,7 @@ use super::{Approval, Asker, Grants, Offer, Request, Rule, RuleBook, SessionMode
 use crate::agent::harmless::harmless;
 use crate::model::{Action, JobOp, ToolCall};
 use crate::sandbox::Lift;
-use crate::tools::{Touch, ToolCx, preview, touches};
+use crate::tools::{ToolCx, Touch, preview, touches};
 
 /// What decides, besides the call.
 pub(super) struct Bench<'a> {
@@ -100,7 +100,15 @@ impl Bench<'_> {
             let once = || "only once".to_owned();
             offers.push(Offer { lifts: vec![Lift::NoSandbox], session: Err(once()), always: Err(once()) });
         }
-        Request { call: call.id.clone(), what: what(&call.action, cx), asker, why, risks, offers, again: false }
+        Request {
+            call: call.id.clone(),
+            what: what(&call.action, cx),
+            asker,
+            why,
+            risks,
+            offers,
+            again: false,
+        }
     }
 
     fn offer(&self, action: &Action, cx: &ToolCx<'_>, (lifts, risks): (&[Lift], &[Risk])) -> Offer {
@@ -145,7 +153,9 @@ fn acts(action: &Action) -> bool {
     match action {
         Action::Shell { command, .. } => !harmless(command),
         Action::Keys { text, .. } => !text.is_empty(),
-        Action::Job { op, input, .. } => *op == JobOp::Output && input.as_ref().is_some_and(|keys| !keys.is_empty()),
+        Action::Job { op, input, .. } => {
+            *op == JobOp::Output && input.as_ref().is_some_and(|keys| !keys.is_empty())
+        }
         Action::Script { only_reads, .. } => !only_reads,
         action => action.changes_files(),
     }
@@ -185,7 +195,9 @@ fn raw(action: &Action) -> String {
             std::iter::once(text.as_str()).chain(files).collect::<Vec<_>>().join("\n")
         }
         Action::Edit { edits, .. } => {
-            let rows = |text: &str, mark: char| -> String { text.lines().map(|row| format!("{mark}{row}\n")).collect() };
+            let rows = |text: &str, mark: char| -> String {
+                text.lines().map(|row| format!("{mark}{row}\n")).collect()
+            };
             edits.iter().map(|edit| rows(&edit.old, '-') + &rows(&edit.new, '+')).collect()
         }
         _ => String::new(),

@@ -26,8 +26,8 @@ const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "fish", "ash"];
 const INTERPRETERS: &[&str] = &["python", "node", "perl", "ruby", "php", "lua", "deno", "bun", "Rscript"];
 /// Programs that run the rest of their arguments.
 const WRAPPERS: &[&str] = &[
-    "sudo", "doas", "env", "nohup", "nice", "time", "timeout", "xargs", "command", "exec", "builtin", "stdbuf",
-    "setsid",
+    "sudo", "doas", "env", "nohup", "nice", "time", "timeout", "xargs", "command", "exec", "builtin",
+    "stdbuf", "setsid",
 ];
 /// Words of the shell before a command.
 const BEFORE: &[&str] = &["if", "then", "else", "elif", "while", "until", "do", "!", "{", "time"];
@@ -38,11 +38,13 @@ const WORDS_OF_SHELL: &[&str] = &[
 
 impl Line {
     pub(super) fn read(text: &str) -> Line {
-        let mut reader = Reader { chars: text.chars().peekable(), line: Line::default(), ..Reader::default() };
+        let mut reader =
+            Reader { chars: text.chars().peekable(), line: Line::default(), ..Reader::default() };
         reader.run();
         let mut line = reader.line;
         line.commands.retain(|command| !command.words.is_empty() || !command.writes.is_empty());
-        if line.commands.iter().any(|c| c.words.first().is_some_and(|w| WORDS_OF_SHELL.contains(&w.as_str()))) {
+        if line.commands.iter().any(|c| c.words.first().is_some_and(|w| WORDS_OF_SHELL.contains(&w.as_str())))
+        {
             line.shape.get_or_insert("a loop or a condition");
         }
         let inner: Vec<Line> = line.commands.iter().filter_map(Command::script).map(Line::read).collect();

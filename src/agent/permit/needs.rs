@@ -55,12 +55,32 @@ const ONLINE: &[(&str, &[&str])] = &[
 
 /// What writes git's own files.
 const COMMITS: &[&str] = &[
-    "add", "am", "bisect", "checkout", "cherry-pick", "commit", "fetch", "gc", "merge", "mv", "notes", "pull", "push",
-    "rebase", "reset", "restore", "revert", "rm", "submodule", "switch", "worktree",
+    "add",
+    "am",
+    "bisect",
+    "checkout",
+    "cherry-pick",
+    "commit",
+    "fetch",
+    "gc",
+    "merge",
+    "mv",
+    "notes",
+    "pull",
+    "push",
+    "rebase",
+    "reset",
+    "restore",
+    "revert",
+    "rm",
+    "submodule",
+    "switch",
+    "worktree",
 ];
 /// The same, when they are given something to act on.
 const COMMITS_WITH: &[&str] = &["branch", "stash", "tag"];
-const LISTS: &[&str] = &["list", "show", "-l", "--list", "-a", "-r", "-v", "-vv", "--show-current", "--contains"];
+const LISTS: &[&str] =
+    &["list", "show", "-l", "--list", "-a", "-r", "-v", "-vv", "--show-current", "--contains"];
 
 /// Programs that write all that they name, and those that write the last of it.
 const WRITERS: &[&str] =
@@ -105,7 +125,8 @@ fn of_line(line: &Line, mut cwd: PathBuf, cx: &ToolCx<'_>, all: &mut Vec<Need>) 
         for target in command.writes.iter().chain(written(program, args)).filter(|word| literal(word)) {
             touch(&resolve(target, &cwd, cx), by(Op::Write), cx, all);
         }
-        for word in args.iter().filter(|word| literal(word) && (word.contains('/') || word.starts_with('~'))) {
+        for word in args.iter().filter(|word| literal(word) && (word.contains('/') || word.starts_with('~')))
+        {
             touch(&resolve(word, &cwd, cx), by(Op::Read), cx, all);
         }
     }
@@ -113,7 +134,10 @@ fn of_line(line: &Line, mut cwd: PathBuf, cx: &ToolCx<'_>, all: &mut Vec<Need>) 
 
 /// What the shell does not make something else of.
 fn literal(word: &str) -> bool {
-    !word.is_empty() && !word.contains(['$', '*', '?', '\0']) && !word.starts_with('-') && !word.contains("://")
+    !word.is_empty()
+        && !word.contains(['$', '*', '?', '\0'])
+        && !word.starts_with('-')
+        && !word.contains("://")
 }
 
 fn resolve(word: &str, cwd: &Path, cx: &ToolCx<'_>) -> PathBuf {
@@ -161,8 +185,7 @@ fn commits(program: &str, args: &[String]) -> bool {
     let Some(verb) = verb(program, args).filter(|_| program == "git") else { return false };
     let rest: Vec<&String> = args.iter().skip_while(|arg| *arg != verb).skip(1).collect();
     let lists = rest.iter().any(|arg| LISTS.contains(&arg.as_str()));
-    COMMITS.contains(&verb)
-        || COMMITS_WITH.contains(&verb) && !lists && (verb == "stash" || !rest.is_empty())
+    COMMITS.contains(&verb) || COMMITS_WITH.contains(&verb) && !lists && (verb == "stash" || !rest.is_empty())
 }
 
 /// The first argument that is no option; git's own options have values of their own.

@@ -27,9 +27,40 @@ pub struct Rule {
 
 /// Programs whose second word says what they do.
 const VERBS: &[&str] = &[
-    "apt", "brew", "bun", "bundle", "cargo", "composer", "conda", "deno", "docker", "dotnet", "flutter", "gem", "gh", "git",
-    "go", "gradle", "helm", "just", "kubectl", "make", "mix", "mvn", "nix", "npm", "pip", "pip3", "pnpm", "poetry",
-    "rustup", "swift", "terraform", "uv", "yarn", "zig",
+    "apt",
+    "brew",
+    "bun",
+    "bundle",
+    "cargo",
+    "composer",
+    "conda",
+    "deno",
+    "docker",
+    "dotnet",
+    "flutter",
+    "gem",
+    "gh",
+    "git",
+    "go",
+    "gradle",
+    "helm",
+    "just",
+    "kubectl",
+    "make",
+    "mix",
+    "mvn",
+    "nix",
+    "npm",
+    "pip",
+    "pip3",
+    "pnpm",
+    "poetry",
+    "rustup",
+    "swift",
+    "terraform",
+    "uv",
+    "yarn",
+    "zig",
 ];
 
 impl Rule {
@@ -184,7 +215,8 @@ impl RuleBook {
     /// Whole, for its owner only.
     fn store(&self, rules: &[Rule]) -> Result<(), String> {
         let Some(file) = &self.0.file else { return Ok(()) };
-        let fault = |error: io::Error| format!("the rule holds for now but is not kept: {}: {error}", file.display());
+        let fault =
+            |error: io::Error| format!("the rule holds for now but is not kept: {}: {error}", file.display());
         let text = toml::to_string(&File { rule: rules.to_vec() })
             .map_err(|error| format!("the rule holds for now but is not kept: {error}"))?;
         crate::store::keep_private(file, text.as_bytes()).map_err(fault)
@@ -212,9 +244,30 @@ mod tests {
             assert!(Rule::parse(text).is_ok(), "{text}");
         }
         for text in [
-            "", "*", "cargo", "cargo *", "ls | wc", "a && b c", "sh -c 'a b'", "bash -lc *", "sudo rm *", "env a *",
-            "python3 -c *", "python3 -u *", "node -e x", "perl -pe x", "X=1 make a", "cargo * x", "make *x", "a $(b)", "a $B", "a > b",
-            "xargs rm *", "eval a *", "for x in *", "a b; c",
+            "",
+            "*",
+            "cargo",
+            "cargo *",
+            "ls | wc",
+            "a && b c",
+            "sh -c 'a b'",
+            "bash -lc *",
+            "sudo rm *",
+            "env a *",
+            "python3 -c *",
+            "python3 -u *",
+            "node -e x",
+            "perl -pe x",
+            "X=1 make a",
+            "cargo * x",
+            "make *x",
+            "a $(b)",
+            "a $B",
+            "a > b",
+            "xargs rm *",
+            "eval a *",
+            "for x in *",
+            "a b; c",
         ] {
             assert!(Rule::parse(text).is_err(), "{text}");
         }
@@ -281,7 +334,15 @@ mod tests {
         book.add(fetch.clone()).unwrap();
         book.add(test.clone()).unwrap();
         assert!(book.add(Rule { lifts: vec![Lift::NoSandbox], ..test.clone() }).is_err());
-        insta::assert_snapshot!(std::fs::read_to_string(&file).unwrap(), @"");
+        insta::assert_snapshot!(std::fs::read_to_string(&file).unwrap(), @r#"
+        [[rule]]
+        allow = "cargo test *"
+
+        [[rule]]
+        allow = "cargo fetch *"
+        lifts = ["network"]
+        project = "/p"
+        "#);
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
@@ -294,7 +355,9 @@ mod tests {
         assert_eq!(find("cargo fetch --locked", "/q"), None);
         assert!(again.remove(&test).unwrap() && !again.remove(&test).unwrap());
         assert_eq!(RuleBook::open(&file).unwrap().list().len(), 1);
-        for broken in ["x", "[[rule]]\nallow = \"cargo\"", "[[rule]]\nallow = \"a b\"\nlifts = [\"no-sandbox\"]"] {
+        for broken in
+            ["x", "[[rule]]\nallow = \"cargo\"", "[[rule]]\nallow = \"a b\"\nlifts = [\"no-sandbox\"]"]
+        {
             std::fs::write(&file, broken).unwrap();
             let why = RuleBook::open(&file).err().unwrap();
             assert!(why.contains("rules.toml"), "{why}");

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{GUARDED, Guarded, covering, guarded, open, tidy};
+use super::{GUARDED, Guarded, OWN, covering, guarded, open, tidy};
 use crate::sandbox::{GitAccess, Mode, Net, Op, Policy, Verdict};
 
 /// The narrowest first.
@@ -72,7 +72,8 @@ impl Policy {
 
     fn with_path(&self, path: &Path) -> Option<Policy> {
         let steers = |name: &str| path.components().any(|part| part.as_os_str() == name);
-        let own = self.own.iter().any(|own| path.starts_with(own));
+        let machine = OWN.iter().any(|own| path.starts_with(own));
+        let own = machine || self.own.iter().any(|own| path.starts_with(own));
         if own || steers(".git") || steers(".tack") || path.parent().is_none() {
             return None;
         }
@@ -125,3 +126,7 @@ fn beginning(path: &Path, by: By) -> &Path {
     }
     path
 }
+
+#[cfg(test)]
+#[path = "lift_tests.rs"]
+mod tests;
