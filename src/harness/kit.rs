@@ -545,6 +545,7 @@ pub(super) const SAYING: &[&str] = &[
     "problem", "example", "usage", "found", "why", "times", "left", "summary", "request", "diff", "shown",
     "count", "command", "exit", "tail", "focus", "schema", "first", "files", "before", "call", "output_file",
     "messages", "prompt", "questions", "answers", "problems", "extra", "hint", "got_type", "fault", "around",
+    "reason", "mode", "to", "was",
 ];
 
 /// The session's first prompt, which stays the first whatever follows.

@@ -161,7 +161,7 @@ impl Saying<'_> {
             Self::Declined { reason } | Self::NotAgain { reason } => values.with("reason", reason),
             Self::Edited { command } => values.with("command", command),
             Self::Stance { mode, sandbox, was } => {
-                values.with("mode", mode).with("sandbox", sandbox).with("was", was)
+                values.with("mode", mode).with("to", sandbox).with("was", was)
             }
             Self::RepeatRefused { first } => values.with("first", first),
             Self::ReadsEnough { files } => values.with("files", files),
