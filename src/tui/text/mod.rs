@@ -5,6 +5,7 @@
 
 mod clean;
 mod code;
+pub mod diff;
 mod markdown;
 mod measure;
 mod wrap;

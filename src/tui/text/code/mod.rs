@@ -186,7 +186,8 @@ impl Lexer<'_> {
         let end = start + word.len().max(c.len_utf8());
         let behind = self.line[end..].trim_start();
         let path = self.line[..start].ends_with(['.', '>']);
-        let capital = c.is_uppercase() && word.chars().any(char::is_lowercase) || c.is_uppercase() && word.len() == 1;
+        let capital =
+            c.is_uppercase() && word.chars().any(char::is_lowercase) || c.is_uppercase() && word.len() == 1;
         let token = match lexicon.habit {
             Habit::Markup => match self.line[..start].ends_with(['<', '/']) {
                 true => Token::Keyword,
@@ -247,7 +248,9 @@ impl Lexer<'_> {
     /// A row of a diff.
     fn patch(&mut self) {
         let token = match self.line.as_bytes() {
-            [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] | [b'd', b'i', b'f', b'f', b' ', ..] => Token::Comment,
+            [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] | [b'd', b'i', b'f', b'f', b' ', ..] => {
+                Token::Comment
+            }
             [b'@', b'@', ..] => Token::Function,
             [b'+', ..] => Token::Added,
             [b'-', ..] => Token::Removed,

@@ -56,7 +56,9 @@ impl Lexicon {
     fn has(&self, words: &str, word: &str) -> bool {
         words.split(' ').any(|known| match self.habit {
             Habit::Sql => known.eq_ignore_ascii_case(word),
-            Habit::Code | Habit::Rust | Habit::Keys | Habit::Markup | Habit::Diff | Habit::Shell => known == word,
+            Habit::Code | Habit::Rust | Habit::Keys | Habit::Markup | Habit::Diff | Habit::Shell => {
+                known == word
+            }
         })
     }
 }
@@ -88,7 +90,20 @@ static LEXICONS: [Lexicon; 21] = [
         habit: Habit::Code,
     },
     Lexicon {
-        names: &["javascript", "js", "jsx", "mjs", "cjs", "typescript", "ts", "tsx", "mts", "cts", "vue", "svelte"],
+        names: &[
+            "javascript",
+            "js",
+            "jsx",
+            "mjs",
+            "cjs",
+            "typescript",
+            "ts",
+            "tsx",
+            "mts",
+            "cts",
+            "vue",
+            "svelte",
+        ],
         line: C_LINE,
         block: C_BLOCK,
         quotes: "\"'",
@@ -118,7 +133,10 @@ static LEXICONS: [Lexicon; 21] = [
         habit: Habit::Code,
     },
     Lexicon {
-        names: &["java", "kotlin", "kt", "kts", "scala", "groovy", "gradle", "csharp", "cs", "c#", "dart", "swift", "zig", "solidity", "sol"],
+        names: &[
+            "java", "kotlin", "kt", "kts", "scala", "groovy", "gradle", "csharp", "cs", "c#", "dart",
+            "swift", "zig", "solidity", "sol",
+        ],
         line: C_LINE,
         block: C_BLOCK,
         quotes: "\"'",
@@ -168,7 +186,19 @@ static LEXICONS: [Lexicon; 21] = [
         habit: Habit::Code,
     },
     Lexicon {
-        names: &["shell", "sh", "bash", "zsh", "fish", "console", "shellsession", "shell-session", "bashrc", "zshrc", "profile"],
+        names: &[
+            "shell",
+            "sh",
+            "bash",
+            "zsh",
+            "fish",
+            "console",
+            "shellsession",
+            "shell-session",
+            "bashrc",
+            "zshrc",
+            "profile",
+        ],
         line: HASH,
         block: NO_PAIRS,
         quotes: "",
@@ -188,7 +218,18 @@ static LEXICONS: [Lexicon; 21] = [
         habit: Habit::Shell,
     },
     Lexicon {
-        names: &["dockerfile", "docker", "containerfile", "makefile", "make", "mk", "cmake", "nix", "just", "justfile"],
+        names: &[
+            "dockerfile",
+            "docker",
+            "containerfile",
+            "makefile",
+            "make",
+            "mk",
+            "cmake",
+            "nix",
+            "just",
+            "justfile",
+        ],
         line: HASH,
         block: NO_PAIRS,
         quotes: "\"'",
@@ -198,7 +239,19 @@ static LEXICONS: [Lexicon; 21] = [
         habit: Habit::Shell,
     },
     Lexicon {
-        names: &["toml", "ini", "cfg", "conf", "properties", "editorconfig", "env", "lock", "hcl", "tf", "terraform"],
+        names: &[
+            "toml",
+            "ini",
+            "cfg",
+            "conf",
+            "properties",
+            "editorconfig",
+            "env",
+            "lock",
+            "hcl",
+            "tf",
+            "terraform",
+        ],
         line: &["#", ";"],
         block: NO_PAIRS,
         quotes: "\"'",

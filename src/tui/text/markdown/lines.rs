@@ -235,7 +235,8 @@ impl Marker {
 
     /// Whether a list may begin with this line right below a paragraph.
     pub(super) fn interrupts(&self, line: &str) -> bool {
-        line.get(self.content..).is_some_and(|text| !text.trim().is_empty()) && matches!(self.number, None | Some(1))
+        line.get(self.content..).is_some_and(|text| !text.trim().is_empty())
+            && matches!(self.number, None | Some(1))
     }
 
     /// The marker of an item that goes on, up to its text.

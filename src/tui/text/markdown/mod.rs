@@ -244,7 +244,9 @@ impl Markdown {
         let number = match &self.open {
             Open::Item(_) if self.continued => Number::Hidden,
             Open::Item(item) => item.number.map_or(Number::Own, Number::Of),
-            Open::Nothing | Open::Text | Open::Indented | Open::Quote { .. } | Open::Fence { .. } => Number::Own,
+            Open::Nothing | Open::Text | Open::Indented | Open::Quote { .. } | Open::Fence { .. } => {
+                Number::Own
+            }
         };
         let block = std::mem::take(&mut self.block);
         let rows = write::block(&block, number, out.width, out.palette);
@@ -287,7 +289,7 @@ impl Markdown {
         if !self.gap {
             rows.resize(held, Line::default());
         }
-        rows.extend(wrap(&painted, out.width, Hang::new(CODE, CODE)));
+        rows.extend(wrap(&painted, out.width, Hang::new(CODE, behind(line))));
         self.give(rows, out);
     }
 
@@ -305,6 +307,11 @@ impl Markdown {
 
 /// What code stands behind.
 const CODE: &str = "  ";
+
+/// What the rest of a long line of code stands behind: further in than its start.
+fn behind(line: &str) -> String {
+    format!("{CODE}  {}", " ".repeat(lines::indent(line)))
+}
 
 /// Where rows go, and how they look.
 struct Out<'p> {

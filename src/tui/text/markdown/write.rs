@@ -7,8 +7,8 @@ use ratatui::text::{Line, Span};
 use super::super::code::Code;
 use super::super::measure::columns;
 use super::super::{Hang, clean, clean_line, wrap};
-use super::CODE;
 use super::table::Table;
+use super::{CODE, behind};
 use crate::tui::palette::Palette;
 
 /// What the item that a block is begins with.
@@ -34,7 +34,8 @@ pub(super) fn block(source: &str, number: Number, width: usize, palette: &Palett
     let mut writer = Writer::new(number, width, palette);
     let parser = Parser::new_ext(source, options);
     // What references mean is not looked up, so that they must be seen.
-    let mut defined: Vec<_> = parser.reference_definitions().iter().map(|(_, def)| def.span.clone()).collect();
+    let mut defined: Vec<_> =
+        parser.reference_definitions().iter().map(|(_, def)| def.span.clone()).collect();
     for event in parser {
         writer.event(event);
     }
@@ -290,6 +291,8 @@ impl<'p> Writer<'p> {
         let start = if language.is_empty() { lines.iter().position(full).unwrap_or(end) } else { 0 };
         for line in &lines[start..end] {
             let painted = code.line(line, self.palette);
+            self.level().rest = Line::raw(behind(line));
+            self.level().used = false;
             self.put(&painted);
         }
         self.levels.pop();
