@@ -4,10 +4,15 @@
 //! column is counted by [`width`], which agrees with what ratatui's buffer does.
 
 mod clean;
+mod code;
+pub mod diff;
+mod markdown;
 mod measure;
 mod wrap;
 
 pub use clean::{clean, clean_line, reveal};
+pub use code::Code;
+pub use markdown::{Markdown, render};
 pub use measure::{cut, fit, pad, width};
 pub use wrap::{Hang, wrap};
 
