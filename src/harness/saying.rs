@@ -141,7 +141,7 @@ impl Saying<'_> {
                 values.with("command", command).with("exit", exit).with("tail", tail)
             }
             Self::Ran { command, exit, output } => {
-                values.with("command", command).with("exit", exit).with("output", output)
+                values.with("command", command).with("exit", exit).with("tail", output)
             }
             Self::RepeatRefused { first } => values.with("first", first),
             Self::ReadsEnough { files } => values.with("files", files),

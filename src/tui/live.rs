@@ -46,7 +46,12 @@ enum State {
     Writing,
     /// In words that came with it.
     Waiting(String, Instant),
-    Again { attempt: u32, of: u32, at: Instant, why: String },
+    Again {
+        attempt: u32,
+        of: u32,
+        at: Instant,
+        why: String,
+    },
 }
 
 impl Live {

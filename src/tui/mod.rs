@@ -21,7 +21,10 @@ pub mod live;
 pub mod overlay;
 pub mod pager;
 pub mod palette;
+mod run;
 pub mod status;
 pub mod term;
 pub mod text;
 pub mod transcript;
+
+pub use run::{Start, run};

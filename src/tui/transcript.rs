@@ -18,6 +18,13 @@ pub enum Speech {
     WithCalls,
 }
 
+impl Speech {
+    /// Of a harness that offers so many tools over the wire.
+    pub fn with_tools(count: usize) -> Self {
+        if count == 0 { Self::WithCalls } else { Self::Prose }
+    }
+}
+
 #[derive(Default)]
 pub struct Transcript {
     cells: Vec<Cell>,
@@ -165,6 +172,17 @@ impl Transcript {
         }
         let rows: Vec<Line<'static>> = blocks.into_iter().rev().flatten().collect();
         rows[rows.len().saturating_sub(most)..].to_vec()
+    }
+
+    /// What of the open reply was given already was drawn over: it is given again.
+    pub fn show_again(&mut self, view: View<'_>) {
+        let Some(stream) = &mut self.reply else { return };
+        let mut anew = Markdown::new();
+        anew.push(&stream.raw[..stream.fed]);
+        stream.markdown = anew;
+        stream.begun = false;
+        let rows = stream.markdown.finished(view.columns(), view.palette);
+        self.emit_reply(rows);
     }
 
     fn close_looks(&mut self, view: View<'_>) {

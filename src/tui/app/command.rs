@@ -6,14 +6,12 @@ use ratatui::text::{Line, Span};
 use tokio::sync::oneshot;
 
 use crate::agent::{Aside, Filling, Op};
-use crate::model::FileChangeKind;
 use crate::tools::Job;
 
 use super::{App, Want, view};
-use crate::tui::cell::{Called, Cell, Tone, seconds, task_rows};
+use crate::tui::cell::{Called, Cell, Tone, task_rows};
 use crate::tui::composer::{Command, Draft, Kind, Offered, sheet};
 use crate::tui::host::{Reach, Report, Speaks, Which, Wish};
-use crate::tui::live::Live;
 use crate::tui::overlay::Overlay;
 use crate::tui::overlay::board::Board;
 use crate::tui::overlay::harness::{HarnessPicker, tokens};
@@ -172,6 +170,16 @@ impl App {
         self.speak(Wish { model: Some((provider, name)), harness, effort: None })
     }
 
+    fn mode_command(&mut self, args: &str) -> Want {
+        let _ = args;
+        self.cycle_mode()
+    }
+
+    pub(super) fn cycle_mode(&mut self) -> Want {
+        self.note("the mode is set at start for now: --mode");
+        Want::Frame
+    }
+
     fn effort(&mut self, args: &str) -> Want {
         if args.is_empty() {
             let now = self.facts.speaks.model.effort.as_deref().unwrap_or("the model's own");
@@ -321,7 +329,10 @@ impl App {
             }
         }
         if calls.is_empty() {
-            self.tell(Tone::Dim, "no file was changed by an edit in this session; what commands changed, git knows");
+            self.tell(
+                Tone::Dim,
+                "no file was changed by an edit in this session; what commands changed, git knows",
+            );
             return Want::Frame;
         }
         for called in calls {
@@ -364,7 +375,10 @@ impl App {
             ]));
         }
         if filling.masked > 0 {
-            lines.push(Line::styled(format!("  {} old results are sent as one line each", filling.masked), p.dim));
+            lines.push(Line::styled(
+                format!("  {} old results are sent as one line each", filling.masked),
+                p.dim,
+            ));
         }
         if let Some(at) = filling.compacts_at {
             lines.push(Line::styled(format!("  is summarised at {}", tokens(at)), p.dim));
@@ -375,18 +389,26 @@ impl App {
     fn cost(&mut self) -> Want {
         let p = &self.palette;
         let usage = self.spent.usage;
-        let money = self.spent.cost.map_or_else(|| "price not known".to_owned(), |cost| format!("${cost:.4}"));
+        let money =
+            self.spent.cost.map_or_else(|| "price not known".to_owned(), |cost| format!("${cost:.4}"));
         let mut lines = vec![Line::from(vec![
             Span::styled("This session", p.strong),
             Span::raw(format!(
                 " {} tokens in ({} cached), {} out · {money}",
-                tokens(usage.input), tokens(usage.cached), tokens(usage.output)
+                tokens(usage.input),
+                tokens(usage.cached),
+                tokens(usage.output)
             )),
         ])];
         for (who, usage) in &self.spent.by {
             let who = text::clean_line(who).into_owned();
             lines.push(Line::styled(
-                format!("  {who}: {} in ({} cached), {} out", tokens(usage.input), tokens(usage.cached), tokens(usage.output)),
+                format!(
+                    "  {who}: {} in ({} cached), {} out",
+                    tokens(usage.input),
+                    tokens(usage.cached),
+                    tokens(usage.output)
+                ),
                 p.dim,
             ));
         }
@@ -438,7 +460,8 @@ impl App {
             |app, came| {
                 match came {
                     Ok(said) => {
-                        let lines = text::clean(&said).lines().map(|line| Line::raw(line.to_owned())).collect();
+                        let lines =
+                            text::clean(&said).lines().map(|line| Line::raw(line.to_owned())).collect();
                         app.show(Cell::Board(lines));
                     }
                     Err(why) => app.tell(Tone::Error, why),
@@ -467,5 +490,12 @@ impl App {
 fn empty_draft(args: &str) -> Draft {
     let text = format!("/compact {args}");
     let kind = Kind::Command { name: "compact".to_owned(), args: args.to_owned() };
-    Draft { kind, text: text.clone(), shown: text.clone(), images: Vec::new(), mentions: Vec::new(), parts: vec![crate::tui::composer::Part::Text(text)] }
+    Draft {
+        kind,
+        text: text.clone(),
+        shown: text.clone(),
+        images: Vec::new(),
+        mentions: Vec::new(),
+        parts: vec![crate::tui::composer::Part::Text(text)],
+    }
 }

@@ -8,7 +8,6 @@ use crate::model::{Action, Body, Item, Mark, Part, Reply, TodoItem, ToolResult, 
 use super::{App, Want, view};
 use crate::tui::cell::{Called, Cell, Tone};
 use crate::tui::live::Live;
-use crate::tui::transcript::Speech;
 
 impl App {
     pub fn hear(&mut self, event: Event, now: Instant) -> Want {
@@ -137,7 +136,11 @@ impl App {
         self.link.stopper.rearm();
         self.composer.set_state(crate::tui::composer::State::Idle);
         self.mark_attention(lasted, stopped);
-        if stopped { self.give_back() } else { self.send_next(now) }
+        if stopped {
+            self.give_back()
+        } else {
+            self.send_next(now)
+        }
         Want::Frame
     }
 
@@ -164,9 +167,4 @@ impl App {
             Body::Result(_) | Body::Note(_) | Body::Scene(_) | Body::Mark(_) => {}
         }
     }
-}
-
-/// How a harness's replies are to be taken while they stream.
-pub fn speech(tools: usize) -> Speech {
-    if tools == 0 { Speech::WithCalls } else { Speech::Prose }
 }

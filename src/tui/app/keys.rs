@@ -44,7 +44,8 @@ impl App {
             Act::Queue(draft) => self.queue(draft, now),
             Act::Steer(draft) => self.steer(draft, now),
             Act::Stop => self.stop(),
-            Act::Rewind => self.note("going back to an earlier message is not built yet"),
+            // Nothing to go back to yet: a later issue's.
+            Act::Rewind => Want::Nothing,
             Act::ClearOrExit => self.leave(now),
             Act::Exit => Want::Exit(0),
             Act::EditLastQueued => {
@@ -67,11 +68,6 @@ impl App {
         }
     }
 
-    fn note(&mut self, text: &str) -> Want {
-        self.composer.set_note(text);
-        Want::Frame
-    }
-
     /// Ctrl+C with nothing to clear: stops the turn; twice within two seconds ends tack.
     fn leave(&mut self, now: Instant) -> Want {
         if self.leaving.is_some_and(|until| now <= until) {
@@ -81,7 +77,8 @@ impl App {
         if self.working() {
             self.stop();
         }
-        self.note("ctrl+c again to leave")
+        self.note("ctrl+c again to leave");
+        Want::Frame
     }
 
     pub(super) fn open_pager(&mut self) -> Want {
@@ -137,7 +134,9 @@ impl App {
                 }
                 list::Did::Left => self.close_overlay(),
                 list::Did::Redraw => Want::Frame,
-                list::Did::Other(KeyEvent { code: crossterm::event::KeyCode::Tab, .. }) => self.widen_sessions(),
+                list::Did::Other(KeyEvent { code: crossterm::event::KeyCode::Tab, .. }) => {
+                    self.widen_sessions()
+                }
                 list::Did::Nothing | list::Did::Other(_) => Want::Nothing,
             },
             Overlay::Board(board) => match board.key(key) {
@@ -152,4 +151,3 @@ impl App {
         Want::Frame
     }
 }
-

@@ -13,7 +13,7 @@ mod work;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use ratatui::layout::Size;
 
@@ -53,6 +53,9 @@ pub enum Want {
     Exit(i32),
 }
 
+/// What was typed is kept at most so often.
+const SAVE: Duration = Duration::from_secs(1);
+
 pub struct App {
     host: Arc<dyn Host>,
     pub(super) link: Link,
@@ -77,6 +80,11 @@ pub struct App {
     wants_notice: bool,
     /// Events of another session, for the loop to hear from now on.
     changed: Option<Receiver<Event>>,
+    /// The harness before this one.
+    before: Option<String>,
+    save_at: Option<Instant>,
+    /// Keeps the events of a session that is gone from ending again and again.
+    kept_open: Option<tokio::sync::mpsc::Sender<Event>>,
     jobs: Jobs,
     settings: Kept,
 }
@@ -101,7 +109,7 @@ pub struct Spent {
 
 impl App {
     pub fn new(host: Arc<dyn Host>, opened: Opened, settings: Kept, (size, theme): (Size, Theme)) -> Self {
-        let Opened { link, facts, items, warnings, .. } = opened;
+        let Opened { link, events, facts, items, warnings } = opened;
         let composer = composer(&settings, &facts);
         let mut app = Self {
             host,
@@ -121,7 +129,10 @@ impl App {
             leaving: None,
             focused: true,
             wants_notice: false,
-            changed: None,
+            changed: Some(events),
+            before: None,
+            save_at: None,
+            kept_open: None,
             jobs: Jobs::default(),
             settings,
             facts,
@@ -161,8 +172,75 @@ impl App {
         self.transcript.push(cell, view);
     }
 
-    pub fn set_theme(&mut self, theme: Theme) {
-        self.palette = Palette::new(theme);
+    /// Takes up what the terminal says of its background, where colours were to be had at all.
+    pub fn set_background(&mut self, theme: Theme) -> bool {
+        let coloured = matches!(self.palette.theme, Theme::Dark | Theme::Light);
+        if coloured {
+            self.palette = Palette::new(theme);
+        }
+        coloured
+    }
+
+    /// What the file index found since.
+    pub fn poll(&mut self) -> Want {
+        if self.composer.poll() { Want::Frame } else { Want::Nothing }
+    }
+
+    /// When what was typed is to be kept; None while all of it is.
+    pub fn saves_at(&self) -> Option<Instant> {
+        self.save_at
+    }
+
+    pub fn save(&mut self, now: Instant) {
+        let queue: &[Draft] = self.queue.make_contiguous();
+        let waits = self.composer.save_due(now, queue);
+        self.save_at = waits.then(|| now + SAVE);
+    }
+
+    /// tack is about to end: stops what runs.
+    pub fn farewell(&mut self) {
+        self.save_at = None;
+        self.composer.save_due(Instant::now() + SAVE * 2, self.queue.make_contiguous());
+        self.link.stopper.stop(crate::agent::Why::Person);
+    }
+
+    /// The agent is gone, although nobody asked it to go.
+    pub fn session_ended(&mut self) -> Want {
+        let (never, none) = tokio::sync::mpsc::channel(1);
+        self.changed = Some(none);
+        self.kept_open = Some(never);
+        self.live = None;
+        self.composer.set_state(super::composer::State::Idle);
+        self.tell(Tone::Error, "the session ended by itself; /new starts another one");
+        Want::Frame
+    }
+
+    /// Sends the prompt that tack was started with.
+    pub fn begin_with(&mut self, prompt: &str, now: Instant) {
+        self.composer.set_text(prompt);
+        let enter = crossterm::event::KeyEvent::from(crossterm::event::KeyCode::Enter);
+        self.key(enter, now);
+    }
+
+    pub fn choose_session(&mut self) {
+        self.list_sessions(super::host::Reach::Folder);
+    }
+
+    /// A line under the composer, until the next key.
+    pub fn note(&mut self, text: &str) {
+        self.composer.set_note(text);
+    }
+
+    pub fn editor_text(&self) -> String {
+        self.composer.editor_text()
+    }
+
+    /// What came back from the person's editor.
+    pub fn edited(&mut self, came: Result<String, String>) {
+        match came {
+            Ok(text) => self.composer.set_text(&text),
+            Err(why) => self.composer.set_note(why),
+        }
     }
 
     pub fn working(&self) -> bool {

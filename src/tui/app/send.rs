@@ -131,7 +131,8 @@ impl App {
                 None => self.tell(Tone::Warning, "an image that is no PNG, JPEG, GIF or WebP was left out"),
             }
         }
-        let image = |(mime, bytes): (String, Vec<u8>)| crate::model::Image { mime, blob: (self.link.keep)(&bytes) };
+        let image =
+            |(mime, bytes): (String, Vec<u8>)| crate::model::Image { mime, blob: (self.link.keep)(&bytes) };
         let images = images.into_iter().map(image).collect();
         Said { text: draft.text.clone(), images }
     }

@@ -82,7 +82,9 @@ fn words(action: &Action) -> (String, String) {
             let verb = if *background { "Started" } else { "Ran" };
             return (verb.to_owned(), first_line(command));
         }
-        Action::Unknown { name, .. } => return ("Could not run".to_owned(), text::clean_line(name).into_owned()),
+        Action::Unknown { name, .. } => {
+            return ("Could not run".to_owned(), text::clean_line(name).into_owned());
+        }
         other => other.title(),
     };
     let title = text::clean_line(&title).into_owned();
@@ -103,7 +105,8 @@ fn tail(called: &Called, p: &Palette) -> Vec<Span<'static>> {
     let outcome = &called.outcome;
     let mut spans = Vec::new();
     if outcome.state == State::Ok && !outcome.changes.is_empty() {
-        let sum = |count: fn(&crate::model::FileChange) -> u64| outcome.changes.iter().map(count).sum::<u64>();
+        let sum =
+            |count: fn(&crate::model::FileChange) -> u64| outcome.changes.iter().map(count).sum::<u64>();
         let (added, removed) = (sum(|change| change.added), sum(|change| change.removed));
         spans.push(Span::styled(format!("  +{added}"), p.good));
         spans.push(Span::styled(format!(" -{removed}"), p.bad));
@@ -113,7 +116,8 @@ fn tail(called: &Called, p: &Palette) -> Vec<Span<'static>> {
         && let (Some(from), Some(to), Some(total)) =
             (outcome.data["from"].as_u64(), outcome.data["to"].as_u64(), outcome.data["total"].as_u64())
     {
-        let what = if from <= 1 && to >= total { plural(total, "line") } else { format!("{from}-{to} of {total}") };
+        let what =
+            if from <= 1 && to >= total { plural(total, "line") } else { format!("{from}-{to} of {total}") };
         spans.push(Span::styled(format!(" · {what}"), p.dim));
     }
     if called.failed() || matches!(called.action, Action::Shell { background: false, .. }) {
@@ -164,7 +168,11 @@ fn more_of_command(command: &str, view: View<'_>) -> Vec<Line<'static>> {
     let mut rows: Vec<Line<'static>> = lines[..shown]
         .iter()
         .flat_map(|line| {
-            text::wrap(&Line::raw((*line).to_owned()), view.columns(), Hang::under(Span::styled("    ", p.dim)))
+            text::wrap(
+                &Line::raw((*line).to_owned()),
+                view.columns(),
+                Hang::under(Span::styled("    ", p.dim)),
+            )
         })
         .collect();
     if shown < lines.len() {

@@ -23,7 +23,10 @@ pub use looks::is_look;
 #[derive(Clone, Debug)]
 pub enum Cell {
     /// What the person said, with so many images.
-    Said { text: String, images: usize },
+    Said {
+        text: String,
+        images: usize,
+    },
     /// What the model said.
     Reply(String),
     /// What the model thought.
@@ -33,7 +36,10 @@ pub enum Cell {
     Looks(Vec<Called>),
     /// A command of the person's own.
     Ran(Box<Called>),
-    Told { tone: Tone, text: String },
+    Told {
+        tone: Tone,
+        text: String,
+    },
     /// What a command of tack's answers.
     Board(Vec<Line<'static>>),
 }
@@ -75,7 +81,7 @@ pub struct View<'a> {
 }
 
 impl View<'_> {
-    fn columns(&self) -> usize {
+    pub fn columns(&self) -> usize {
         usize::from(self.width.max(1))
     }
 }
@@ -92,10 +98,9 @@ impl Cell {
             Self::Ran(called) => call::own_rows(called, view),
             Self::Looks(all) => looks::rows(all, view),
             Self::Told { tone, text } => told(*tone, text, view),
-            Self::Board(lines) => lines
-                .iter()
-                .flat_map(|line| text::wrap(line, view.columns(), Hang::none()))
-                .collect(),
+            Self::Board(lines) => {
+                lines.iter().flat_map(|line| text::wrap(line, view.columns(), Hang::none())).collect()
+            }
         }
     }
 

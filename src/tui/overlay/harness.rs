@@ -47,7 +47,14 @@ impl HarnessPicker {
         rows.sort_by_key(|row| (!row.auto, rank(&row.fit), row.tokens));
         let window = speaks.model.window;
         let list = List::new(rows.iter().map(|row| listed(row, window, row.id == speaks.harness)).collect());
-        Self { model: speaks.model.clone(), now: speaks.harness.clone(), history, rows, list, compared: false }
+        Self {
+            model: speaks.model.clone(),
+            now: speaks.harness.clone(),
+            history,
+            rows,
+            list,
+            compared: false,
+        }
     }
 
     pub fn key(&mut self, key: KeyEvent) -> Did {
@@ -59,12 +66,12 @@ impl HarnessPicker {
             list::Did::Chose(row) => Did::Switch(self.rows[row].id.clone()),
             list::Did::Left => Did::Left,
             list::Did::Redraw => Did::Redraw,
-            list::Did::Other(KeyEvent { code: KeyCode::Char('d'), modifiers: KeyModifiers::CONTROL, .. }) => {
-                match self.under().filter(|row| !matches!(row.fit, Fit::Cannot(_))) {
-                    Some(row) => Did::Usual(row.id.clone()),
-                    None => Did::Nothing,
-                }
-            }
+            list::Did::Other(KeyEvent {
+                code: KeyCode::Char('d'), modifiers: KeyModifiers::CONTROL, ..
+            }) => match self.under().filter(|row| !matches!(row.fit, Fit::Cannot(_))) {
+                Some(row) => Did::Usual(row.id.clone()),
+                None => Did::Nothing,
+            },
             list::Did::Nothing | list::Did::Other(_) => Did::Nothing,
         }
     }
@@ -96,7 +103,8 @@ impl HarnessPicker {
             Span::styled(format!("({wire} wire)"), p.dim),
         ];
         if !self.list.filter().is_empty() {
-            spans.push(Span::styled(format!("   filter: {}", text::clean_line(self.list.filter())), p.accent));
+            spans
+                .push(Span::styled(format!("   filter: {}", text::clean_line(self.list.filter())), p.accent));
         }
         text::fit(Line::from(spans), width)
     }
@@ -150,7 +158,12 @@ impl HarnessPicker {
         let Some(now) = self.rows.iter().find(|one| one.id == self.now) else { return Vec::new() };
         let mut lines = vec![format!(
             "{} {} tools, {} tokens a turn · {} {} tools, {} tokens",
-            now.id, now.tools, tokens(now.tokens as u64), row.id, row.tools, tokens(row.tokens as u64)
+            now.id,
+            now.tools,
+            tokens(now.tokens as u64),
+            row.id,
+            row.tools,
+            tokens(row.tokens as u64)
         )];
         for one in [now, row] {
             lines.extend(one.about.first().map(|about| format!("{}: {about}", one.id)));
@@ -192,7 +205,13 @@ fn listed(row: &HarnessRow, window: Option<u64>, current: bool) -> Row {
         Fit::Fits | Fit::Works | Fit::Weak if remark.is_empty() => remark.push(row.summary.clone()),
         Fit::Fits | Fit::Works | Fit::Weak => {}
     }
-    let columns = vec![row.id.clone(), fit.into(), count, format!("{} tok", tokens(row.tokens as u64)), remark.join(" · ")];
+    let columns = vec![
+        row.id.clone(),
+        fit.into(),
+        count,
+        format!("{} tok", tokens(row.tokens as u64)),
+        remark.join(" · "),
+    ];
     Row { columns, barred, current, marked: row.fit == Fit::Weak, heading: false }
 }
 

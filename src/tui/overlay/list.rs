@@ -49,8 +49,7 @@ pub struct List {
 
 impl List {
     pub fn new(rows: Vec<Row>) -> Self {
-        let mut list =
-            Self { rows, filter: String::new(), shown: Vec::new(), at: 0, top: 0, sight: 1 };
+        let mut list = Self { rows, filter: String::new(), shown: Vec::new(), at: 0, top: 0, sight: 1 };
         list.sift();
         if let Some(at) = list.shown.iter().position(|&row| list.rows[row].current) {
             list.at = at;
@@ -247,7 +246,13 @@ mod tests {
             heading,
             ..Row::default()
         };
-        List::new(vec![row("local", true), row("qwen-code", false), row("kimi-code", false), row("hosted", true), row("pi", false)])
+        List::new(vec![
+            row("local", true),
+            row("qwen-code", false),
+            row("kimi-code", false),
+            row("hosted", true),
+            row("pi", false),
+        ])
     }
 
     fn press(list: &mut List, code: KeyCode) -> Did {
@@ -289,7 +294,8 @@ mod tests {
 
     #[test]
     fn what_is_barred_is_read_and_not_chosen() {
-        let barred = Row { columns: vec!["zcode".into()], barred: Some("needs messages".into()), ..Row::default() };
+        let barred =
+            Row { columns: vec!["zcode".into()], barred: Some("needs messages".into()), ..Row::default() };
         let mut list = List::new(vec![barred]);
         assert_eq!(list.under(), Some(0));
         assert_eq!(press(&mut list, KeyCode::Enter), Did::Nothing);

@@ -30,9 +30,16 @@ pub enum Did {
     Nothing,
     Redraw,
     Left,
-    Switch { provider: String, name: String },
+    Switch {
+        provider: String,
+        name: String,
+    },
     /// Make a test call with the row of this number; [`ModelPicker::tried`] tells its end.
-    Try { row: usize, provider: String, name: String },
+    Try {
+        row: usize,
+        provider: String,
+        name: String,
+    },
 }
 
 impl ModelPicker {
@@ -62,12 +69,16 @@ impl ModelPicker {
     pub fn key(&mut self, key: KeyEvent) -> Did {
         match self.list.key(key) {
             list::Did::Chose(row) => match self.rows.get(row) {
-                Some(Some(model)) => Did::Switch { provider: model.provider.clone(), name: model.name.clone() },
+                Some(Some(model)) => {
+                    Did::Switch { provider: model.provider.clone(), name: model.name.clone() }
+                }
                 Some(None) | None => Did::Nothing,
             },
             list::Did::Left => Did::Left,
             list::Did::Redraw => Did::Redraw,
-            list::Did::Other(KeyEvent { code: KeyCode::Char('t'), modifiers: KeyModifiers::CONTROL, .. }) => {
+            list::Did::Other(KeyEvent {
+                code: KeyCode::Char('t'), modifiers: KeyModifiers::CONTROL, ..
+            }) => {
                 let Some(row) = self.list.under() else { return Did::Nothing };
                 let Some(Some(model)) = self.rows.get(row) else { return Did::Nothing };
                 self.tried = Some((row, Tried::Running));
@@ -85,8 +96,13 @@ impl ModelPicker {
     pub fn rows(&mut self, width: usize, height: usize, p: &Palette) -> Vec<Line<'static>> {
         let (shown, all) = self.list.counts();
         let filter = text::clean_line(self.list.filter()).into_owned();
-        let right = if filter.is_empty() { format!("{all} models") } else { format!("filter: {filter}   {shown} of {all}") };
-        let head = Line::from(vec![Span::styled("Model", p.strong), Span::styled(format!("   {right}"), p.dim)]);
+        let right = if filter.is_empty() {
+            format!("{all} models")
+        } else {
+            format!("filter: {filter}   {shown} of {all}")
+        };
+        let head =
+            Line::from(vec![Span::styled("Model", p.strong), Span::styled(format!("   {right}"), p.dim)]);
         let mut out = vec![text::fit(head, width)];
         let foot = self.foot(width, p);
         let room = height.saturating_sub(out.len() + foot.len()).max(1);
@@ -143,6 +159,7 @@ fn row(model: &ModelRow, current: bool) -> Row {
         None => "$ ?".to_owned(),
     };
     let remark = if current { format!("in use {}", model.remark) } else { model.remark.clone() };
-    let columns = vec![model.name.clone(), window, format!("{tools}{image}"), price, remark.trim().to_owned()];
+    let columns =
+        vec![model.name.clone(), window, format!("{tools}{image}"), price, remark.trim().to_owned()];
     Row { columns, current, ..Row::default() }
 }
