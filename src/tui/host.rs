@@ -46,6 +46,8 @@ pub struct Facts {
     pub sandbox: String,
     /// Names of the instruction files in force.
     pub instructions: Vec<String>,
+    /// Nobody chose a model yet: none can be asked.
+    pub mute: bool,
 }
 
 /// The model and the harness that a session goes on with.
@@ -139,7 +141,7 @@ pub struct HarnessRow {
 #[derive(Clone, Debug)]
 pub struct ModelRow {
     pub provider: String,
-    /// Empty: nothing is known of the provider's models, or its key is missing (`remark`).
+    /// Empty: the provider's key is missing.
     pub name: String,
     pub window: Option<u64>,
     pub vision: Option<bool>,
@@ -190,6 +192,10 @@ pub trait Host: Send + Sync {
     fn try_model(&self, provider: &str, name: &str) -> Result<String, String>;
     /// Makes a harness the usual one of a model.
     fn make_usual(&self, model: &Model, harness: &str) -> Result<String, String>;
+    /// Stores a provider's key; says where.
+    fn login(&self, provider: &str, key: &str) -> Result<String, String>;
+    /// Makes a model the one that tack starts with; says where that is kept.
+    fn make_first(&self, provider: &str, name: &str) -> Result<String, String>;
     fn sessions(&self, reach: Reach) -> Vec<SessionRow>;
     fn report(&self, what: Report) -> Result<String, String>;
 }

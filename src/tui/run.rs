@@ -110,6 +110,7 @@ impl Stage {
         if let Some(prompt) = &start.prompt {
             self.app.begin_with(prompt, now);
         }
+        self.app.welcome();
         if start.choose {
             self.app.choose_session();
         }

@@ -1,6 +1,7 @@
 //! `tack` without a prompt to run: the interactive session. Puts together what the frontend in `tui`
 //! asks for.
 
+mod mute;
 mod report;
 mod rows;
 
@@ -12,12 +13,12 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 
 use super::args::SessionFlags;
-use super::choice::Named;
+use super::choice::{DEMO, Named};
 use super::error::CliError;
 use super::learn::Ask;
 use super::runtime;
 use super::setup::{self, Base, Ready};
-use crate::agent::{Agent, Speaker, Stopper, events, scene};
+use crate::agent::{Agent, Setup, Speaker, Stopper, events, scene};
 use crate::config;
 use crate::harness::Live;
 use crate::model::Model;
@@ -53,7 +54,7 @@ pub(super) fn run(prompt: Option<String>, first: &First, flags: &SessionFlags) -
         First::Id(id) => setup::Which::Id(id.clone()),
         First::Last => setup::Which::Last,
     };
-    let (opened, state) = repl.open_as(&which, setup::base(flags)?)?;
+    let (opened, state) = repl.open_first(&which)?;
     let start =
         Start { prompt, choose: matches!(first, First::Choose), state, env: |name| std::env::var(name).ok() };
     let code = runtime()?.block_on(tui::run(repl.clone(), opened, start));
@@ -68,7 +69,40 @@ struct Repl {
 }
 
 impl Repl {
+    /// The session to begin with. Where no model is set up, one that can be looked around in.
+    fn open_first(&self, which: &setup::Which) -> Result<(Opened, Option<PathBuf>), CliError> {
+        let base = setup::base(&self.flags)?;
+        let asked = self.flags.oss || self.flags.local_provider.is_some();
+        if asked
+            || base.config.model.is_some()
+            || base.config.model_provider.is_some()
+            || base.chosen().is_ok()
+        {
+            return self.open_as(which, base);
+        }
+        let mut flags = self.flags.clone();
+        flags.provider = Some(DEMO.to_owned());
+        flags.model = Some(mute::NAME.to_owned());
+        flags.harness.get_or_insert_with(|| "minimal".to_owned());
+        let quiet = Self { flags, ended: Mutex::default() };
+        let base = setup::base(&quiet.flags)?;
+        let mut came = quiet.open_with(which, base, |setup| setup.client = Arc::new(mute::Mute))?;
+        (came.0.facts.mute, came.0.facts.speaks.auto) = (true, true);
+        let ended = std::mem::take(&mut *quiet.ended.lock().unwrap_or_else(PoisonError::into_inner));
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner).extend(ended);
+        Ok(came)
+    }
+
     fn open_as(&self, which: &setup::Which, base: Base) -> Result<(Opened, Option<PathBuf>), CliError> {
+        self.open_with(which, base, |_| {})
+    }
+
+    fn open_with(
+        &self,
+        which: &setup::Which,
+        base: Base,
+        change: impl FnOnce(&mut Setup),
+    ) -> Result<(Opened, Option<PathBuf>), CliError> {
         let state = base.dirs.state.clone();
         let home = base.dirs.home.clone();
         let library = base.library.clone();
@@ -76,6 +110,7 @@ impl Repl {
         let Ready { mut setup, warnings, auto, _scratch } =
             base.ready(&self.flags, which, stopper.clone())?;
         setup.unattended = false;
+        change(&mut setup);
         let desk = setup.desk.clone();
         let facts = Facts {
             speaks: speaks(&library, &setup.model, setup.harness.id(), auto),
@@ -85,6 +120,7 @@ impl Repl {
             sandbox: sandbox(&setup.policy),
             instructions: instructions(&setup.policy.cwd),
             cwd: setup.policy.cwd.clone(),
+            mute: false,
         };
         let items = setup.loaded.as_ref().map(|loaded| loaded.items.clone()).unwrap_or_default();
         let blobs = setup.session.blobs();
@@ -183,6 +219,20 @@ impl Host for Repl {
         let name = format!("{}/{}", model.provider, model.name);
         config::keep_harness(&file, &name, harness).map_err(|error| error.to_string())?;
         Ok(format!("{name} is spoken to under {harness} from now on; set in {}", file.display()))
+    }
+
+    fn login(&self, provider: &str, key: &str) -> Result<String, String> {
+        let base = setup::base(&self.flags).map_err(said)?;
+        super::login::store(&base, provider, key).map_err(said)
+    }
+
+    fn make_first(&self, provider: &str, name: &str) -> Result<String, String> {
+        let base = setup::base(&self.flags).map_err(said)?;
+        let file = base.dirs.config_file().ok_or("there is no folder of settings: set HOME or TACK_HOME")?;
+        let set = |key: &str, value: &str| config::Change::Set(vec![key.to_owned()], value.into());
+        let changes = [set("model", name), set("model_provider", provider)];
+        config::apply(&file, &changes).map_err(|error| error.to_string())?;
+        Ok(format!("tack starts with {name} from now on; set in {}", file.display()))
     }
 
     fn sessions(&self, reach: Reach) -> Vec<SessionRow> {

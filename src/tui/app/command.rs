@@ -15,7 +15,7 @@ use crate::tui::host::{Reach, Report, Speaks, Which, Wish};
 use crate::tui::overlay::Overlay;
 use crate::tui::overlay::board::Board;
 use crate::tui::overlay::harness::{HarnessPicker, tokens};
-use crate::tui::overlay::model::ModelPicker;
+use crate::tui::overlay::model::{ModelPicker, Purpose};
 use crate::tui::overlay::sessions::SessionPicker;
 use crate::tui::text;
 
@@ -125,12 +125,35 @@ impl App {
             };
             return self.switch_model(provider, name);
         }
+        self.pick_model(if self.facts.mute { Purpose::First } else { Purpose::Switch })
+    }
+
+    pub(super) fn pick_model(&mut self, purpose: Purpose) -> Want {
         self.aside(
             |host| host.models(),
-            |app, models| {
-                let picker = ModelPicker::new(&app.facts.speaks, app.history.cached, models);
+            move |app, models| {
+                let picker = ModelPicker::new(purpose, &app.facts.speaks, app.history.cached, models);
                 app.overlay = Some(Overlay::Model(picker));
                 Want::Frame
+            },
+        );
+        Want::Nothing
+    }
+
+    /// Stores a key, and goes back to the list in which its models now are.
+    pub(super) fn login(&mut self, provider: String, key: String) -> Want {
+        self.aside(
+            move |host| host.login(&provider, &key),
+            |app, came| match came {
+                Ok(said) => {
+                    app.tell(Tone::Dim, said);
+                    app.model_command("");
+                    Want::Frame
+                }
+                Err(why) => {
+                    app.tell(Tone::Error, why);
+                    Want::Frame
+                }
             },
         );
         Want::Nothing
@@ -166,8 +189,30 @@ impl App {
     }
 
     pub(super) fn switch_model(&mut self, provider: String, name: String) -> Want {
+        if std::mem::take(&mut self.facts.mute) {
+            self.first_model(provider.clone(), name.clone());
+        }
         let harness = (!self.facts.speaks.auto).then(|| self.facts.speaks.harness.clone());
         self.speak(Wish { model: Some((provider, name)), harness, effort: None })
+    }
+
+    /// The first choice of all is kept, so that tack starts with it, and tried out.
+    fn first_model(&mut self, provider: String, name: String) {
+        self.aside(
+            move |host| {
+                let kept = host.make_first(&provider, &name);
+                (kept, host.try_model(&provider, &name))
+            },
+            |app, (kept, tried)| {
+                for came in [kept, tried] {
+                    match came {
+                        Ok(said) => app.tell(Tone::Dim, said),
+                        Err(why) => app.tell(Tone::Warning, why),
+                    }
+                }
+                Want::Frame
+            },
+        );
     }
 
     fn mode_command(&mut self, args: &str) -> Want {

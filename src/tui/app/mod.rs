@@ -222,6 +222,13 @@ impl App {
         self.key(enter, now);
     }
 
+    /// Nobody chose a model yet: the list of what is here.
+    pub fn welcome(&mut self) {
+        if self.facts.mute {
+            self.pick_model(super::overlay::model::Purpose::First);
+        }
+    }
+
     pub fn choose_session(&mut self) {
         self.list_sessions(super::host::Reach::Folder);
     }
