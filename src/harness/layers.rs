@@ -136,6 +136,12 @@ impl Chain {
         }
     }
 
+    /// Whether it runs programs of its folder: one that is asked, or those of tools.
+    pub fn runs(&self) -> bool {
+        let mut tools = self.layers.iter().flat_map(|layer| layer.tools.table.values());
+        self.program().is_some() || tools.any(|tool| tool.get("run").is_some())
+    }
+
     /// Whether models of this class get something of their own.
     pub fn minds(&self, class: Class) -> bool {
         self.layers.iter().any(|layer| class_table(&layer.manifest.table, class).is_some())

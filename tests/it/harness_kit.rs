@@ -83,7 +83,7 @@ impl Session {
             harness: harness.id().to_owned(),
             surface: harness.surface(&self.model),
         };
-        let mut reply = Reply { origin, parts, usage: Usage::default(), stop: Stop::Done };
+        let mut reply = Reply::new(origin, parts, Usage::default(), Stop::Done);
         let item = ItemId(self.items.len() as u64 + 1);
         for (nth, part) in reply.parts.iter_mut().enumerate() {
             if let Part::Call(call) = part {

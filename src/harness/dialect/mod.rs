@@ -80,6 +80,15 @@ fn correction_of(kit: &Kit, values: Values) -> anyhow::Result<String> {
     }
 }
 
+/// What a reply that did not come to its end is, where the calls are in its text.
+fn unfinished(kit: &Kit, stop: &Stop) -> Option<Verdict> {
+    match stop {
+        Stop::Broken | Stop::Interrupted | Stop::Refused => Some(Verdict::Done),
+        Stop::Length | Stop::RunOn => Some(Verdict::Retry(cut_off(kit, stop))),
+        Stop::Done | Stop::Calls | Stop::Other(_) => None,
+    }
+}
+
 fn cut_off(kit: &Kit, stop: &Stop) -> String {
     kit.common(if *stop == Stop::RunOn { "run_on" } else { "cut_off" }, &kit.bare_values())
 }

@@ -14,7 +14,7 @@ mod thread;
 use serde_json::{Map, Value, json};
 
 use crate::model::{Body, Image, Item, Note, NoteKind, Part, Reply, Summary, ToolResult, Watch, WireKind};
-use crate::wire::prompt::{LIMITS, Piece, Prompt, Role, Style, ToolSpec};
+use crate::wire::prompt::{LIMITS, Piece, Prompt, Role, Style, ToolSpec, lay};
 
 use super::kit::{Kit, WRAP, opening_name, wrap_name};
 use super::manifest::{Again, DialectKind, NoteRole, Offer, Reminder, Spot};
@@ -125,15 +125,16 @@ fn body(kit: &Kit, view: &View<'_>, again: Option<&Again>) -> Map<String, Value>
         WireKind::Responses => &request.responses,
         WireKind::Messages => &request.messages,
     };
-    body.extend(own.clone());
+    let mut over =
+        |fields: &Map<String, Value>| fields.iter().for_each(|(key, value)| lay(&mut body, key, value));
+    over(own);
     for only in &request.only {
-        let here = only.wire.is_none_or(|wire| wire == view.wire);
-        if here && super::load::matches_any(&only.models, &view.model.name) {
-            body.extend(only.body.clone());
+        if only.is_for(view.model, view.wire) {
+            over(&only.body);
         }
     }
     if let Some(again) = again {
-        body.extend(again.body.clone());
+        over(&again.body);
         if again.schema {
             // They speak of tools, and none are sent.
             body.shift_remove("tool_choice");
