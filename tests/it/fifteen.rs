@@ -95,7 +95,7 @@ async fn one(id: &str, wire: WireKind) {
     ];
     let both = said[4].iter().filter(|part| matches!(part, Part::Call(_))).count() != 1;
     said.extend(endings(id));
-    let script: Vec<Reply> = said.iter().enumerate().map(|(nth, parts)| sent(nth, parts)).collect();
+    let script: Vec<Reply> = said.iter().enumerate().map(|(nth, parts)| sent(nth, parts, 10)).collect();
     let server = Server::start(script);
     let tack = Tack::new(&server);
     tack.file("notes.txt", NOTES);

@@ -189,8 +189,8 @@ pub async fn actions(harness: &dyn Harness, parts: Vec<Part>, model: &Model) -> 
     calls.flatten().filter(|action| !matches!(action, Action::Unknown { .. })).collect()
 }
 
-/// These parts as the model would send them, as the so-manieth reply.
-pub fn sent(nth: usize, parts: &[Part]) -> server::Reply {
+/// These parts as the model would send them, as the so-manieth reply to a request of so many tokens.
+pub fn sent(nth: usize, parts: &[Part], tokens: u64) -> server::Reply {
     let mut frames = Vec::new();
     let mut calls = 0;
     for part in parts {
@@ -204,7 +204,7 @@ pub fn sent(nth: usize, parts: &[Part]) -> server::Reply {
         }
     }
     let why = if calls > 0 { "tool_calls" } else { "stop" };
-    server::sse(frames.into_iter().chain([server::end(why), server::usage(10, 5), server::done()]))
+    server::sse(frames.into_iter().chain([server::end(why), server::usage(tokens, 5), server::done()]))
 }
 
 /// The same small task in each harness's own words.

@@ -52,6 +52,7 @@ mod local;
 mod local_text;
 mod login;
 mod matrix;
+mod matrix_masks;
 mod mechanism_kit;
 mod mechanisms_files;
 mod mechanisms_turns;

@@ -1,18 +1,17 @@
-//! One mechanism under every harness: a fork in which everything of its kind is off turns it on for one
-//! class of models, and the real loop is run for that class and for another.
+//! One mechanism under every harness: the real loop runs in a fork in which everything of its kind is off,
+//! and in one in which it alone is on.
 //!
 //! How a call is said is asked of the fork, and whether a mechanism has anything to work on of what the
 //! harness's files say. No harness is known here by its name.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::sync::Arc;
 
 use futures_util::{StreamExt, stream};
 use serde_json::{Value, json};
 use tack::agent::End;
 use tack::config::CheckKeys;
-use tack::harness::{Harness, Library, sample_model};
+use tack::harness::{Harness, Library, LoadError, sample_model};
 use tack::model::{Action, Class, Model, Part, Probed, WireKind};
 
 use crate::agent_kit::Run;
@@ -37,12 +36,14 @@ dialect.salvage = []
 "#;
 
 pub const CALC: &str = "def add(a, b):\n    return a - b\n\n\ndef sub(a, b):\n    return a - b\n";
+/// The fork's own correction.
+const CORRECTION: &str = "Say it as a call.";
 pub const RULE: &str = "Rule 77: names are short.";
 
 /// A switch, how it comes into play, and what shows that it did.
 pub struct Mechanism {
     pub name: &'static str,
-    /// Keys of a manifest that turn it on, in one class's table.
+    /// Keys of a manifest that turn it on.
     pub on: &'static str,
     /// Why it has nothing to work on under such a harness.
     pub fits: fn(&Surface) -> Result<(), &'static str>,
@@ -91,6 +92,8 @@ pub enum Step {
     Says(&'static str),
     Calls(&'static str, Value),
     Streams(Vec<Frame>),
+    /// The action, after which the server counts so many tokens.
+    Counts(Action, u64),
 }
 
 pub fn shell(command: &str) -> Step {
@@ -185,77 +188,94 @@ impl Seen {
     }
 }
 
+/// A harness that a user may have forked, and the fork in which nothing is on.
+struct Base {
+    id: String,
+    surface: Surface,
+    off: Arc<dyn Harness>,
+}
+
+impl Base {
+    fn of(id: &str) -> Self {
+        let surface = Surface::of(&Library::new(Vec::new()), id);
+        let off = fork(id, "", "").unwrap_or_else(|e| panic!("{id}: {e}"));
+        Self { id: id.to_owned(), surface, off }
+    }
+}
+
+/// A fork in which nothing is on, forked once more.
+fn fork(id: &str, on: &str, tools: &str) -> Result<Arc<dyn Harness>, LoadError> {
+    let dir = tempfile::tempdir().unwrap();
+    let file = |id: &str, name: &str, text: &str| {
+        std::fs::create_dir_all(dir.path().join(id)).unwrap();
+        std::fs::write(dir.path().join(id).join(name), text).unwrap();
+    };
+    file("off", "harness.toml", &format!("schema = 1\nextends = \"{id}\"\n{OFF}"));
+    file("mine", "harness.toml", &format!("schema = 1\nextends = \"off\"\n{on}"));
+    file("mine", "tools.toml", tools);
+    file("mine", "mine.md", CORRECTION);
+    Library::new(vec![dir.path().to_owned()]).get("mine")
+}
+
 /// Runs all of these under every harness. Each has to show where it is on, not where it is off, and to
 /// have nothing to work on only for the reason that it gives.
 pub async fn all_work_in_every_harness(mechanisms: &[Mechanism]) {
-    let ids = Library::new(Vec::new()).ids();
+    let bases: Vec<Base> = Library::new(Vec::new()).ids().iter().map(|id| Base::of(id)).collect();
     let cells = mechanisms.iter().enumerate().flat_map(|(row, mechanism)| {
-        ids.iter().enumerate().map(move |(column, id)| (mechanism, id.as_str(), WIRES[(row + column) % 3]))
+        bases.iter().enumerate().map(move |(column, base)| (mechanism, base, row + column))
     });
     let cells: Vec<_> = cells.collect();
-    let came = stream::iter(cells).map(|(mechanism, id, wire)| cell(mechanism, id, wire));
+    let came = stream::iter(cells).map(|(mechanism, base, nth)| cell(mechanism, base, nth));
     let came: Vec<Result<bool, String>> = came.buffered(16).collect().await;
-    let (mut table, mut faults) = (String::new(), String::new());
-    for (mechanism, row) in mechanisms.iter().zip(came.chunks(ids.len())) {
+    let mut faults = String::new();
+    for (mechanism, row) in mechanisms.iter().zip(came.chunks(bases.len())) {
         let works = row.iter().filter(|cell| matches!(cell, Ok(true))).count();
-        let _ = writeln!(table, "{}: works in {works} of {}", mechanism.name, ids.len());
+        eprintln!("{}: works in {works} of {}", mechanism.name, bases.len());
         assert!(works > 0 || row.iter().any(Result::is_err), "{} is tried nowhere", mechanism.name);
         row.iter().filter_map(|cell| cell.as_ref().err()).for_each(|fault| faults.push_str(fault));
     }
-    eprintln!("{table}");
     assert!(faults.is_empty(), "{faults}");
 }
 
 const WIRES: [WireKind; 3] = [WireKind::Chat, WireKind::Responses, WireKind::Messages];
 
 /// True where it works, false where it has nothing to work on.
-async fn cell(mechanism: &Mechanism, id: &str, wire: WireKind) -> Result<bool, String> {
-    let wire = mechanism.wire.unwrap_or(wire);
-    let place = format!("\n{} under {id} over {}", mechanism.name, wire.name());
-    let dir = tempfile::tempdir().unwrap();
-    let mine = dir.path().join("mine");
-    std::fs::create_dir(&mine).unwrap();
-    let on: String = mechanism.on.lines().filter(|line| !line.trim().is_empty()).fold(
-        String::new(),
-        |mut on, line| {
-            let _ = writeln!(on, "class.L.{}", line.trim());
-            on
-        },
-    );
-    std::fs::write(mine.join("harness.toml"), format!("schema = 1\nextends = \"{id}\"\n{OFF}{on}")).unwrap();
-    std::fs::write(mine.join("tools.toml"), mechanism.tools).unwrap();
-    std::fs::write(mine.join("mine.md"), "Say it as a call.").unwrap();
-    let library = Library::new(vec![dir.path().to_owned()]);
-    let harness = library.get("mine").map_err(|e| format!("{place}: {e}"))?;
-    let surface = Surface::of(&library, "mine");
-    if let Err(why) = (mechanism.fits)(&surface) {
-        eprintln!("{}: not under {id}: {why}", mechanism.name);
+async fn cell(mechanism: &Mechanism, base: &Base, nth: usize) -> Result<bool, String> {
+    let wire = mechanism.wire.unwrap_or(WIRES[nth % 3]);
+    let place = format!("\n{} under {} over {}", mechanism.name, base.id, wire.name());
+    if let Err(why) = (mechanism.fits)(&base.surface) {
+        eprintln!("{}: not under {}: {why}", mechanism.name, base.id);
         return Ok(false);
     }
-    for class in [Class::L, Class::F] {
-        let on = class == Class::L;
-        if !on && mechanism.only_on {
-            continue;
-        }
+    // In a class's table now and then.
+    let table = if nth % 4 == 0 { "class.L." } else { "" };
+    let on: String = mechanism.on.lines().map(|line| format!("{table}{line}\n")).collect();
+    let on = fork(&base.id, &on, mechanism.tools).map_err(|e| format!("{place}: {e}"))?;
+    let off = Some((&base.off, false)).filter(|_| !mechanism.only_on);
+    for (harness, is_on) in [(&on, true)].into_iter().chain(off) {
         let model = Model {
             provider: "mock".to_owned(),
             name: "m".to_owned(),
             local: true,
             wire,
-            class,
+            class: Class::L,
             probed: mechanism.probed.clone(),
             ..sample_model()
         };
-        let seen = run(mechanism, &harness, &surface, model).await.map_err(|why| format!("{place}: {why}"))?;
-        if (mechanism.shows)(&seen) != on {
-            let word = if on { "does not show" } else { "shows though it is off" };
-            let requests: Vec<String> =
-                seen.requests.iter().map(|r| r.said().chars().rev().take(700).collect::<String>())
-                .map(|text| text.chars().rev().collect()).collect();
-            return Err(format!("{place}: {word}: {:?} {requests:#?}", seen.end));
+        let seen = run(mechanism, harness, &base.surface, model).await;
+        let seen = seen.map_err(|why| format!("{place}: {why}"))?;
+        if (mechanism.shows)(&seen) != is_on {
+            let word = if is_on { "does not show" } else { "shows though it is off" };
+            let said: Vec<String> = seen.requests.iter().map(|request| end_of(&request.said())).collect();
+            return Err(format!("{place}: {word}: {:?} {said:#?}", seen.end));
         }
     }
     Ok(true)
+}
+
+fn end_of(text: &str) -> String {
+    let skip = text.chars().count().saturating_sub(700);
+    text.chars().skip(skip).collect()
 }
 
 async fn run(
@@ -289,12 +309,17 @@ async fn reply(nth: usize, step: Step, harness: &dyn Harness, model: &Model) -> 
         Step::Says(words) => text(words),
         Step::Calls(name, args) => vec![crate::harness_kit::call(name, args)],
         Step::Does(ways) => words(harness, &ways, model).await?,
+        Step::Counts(action, tokens) => {
+            return Ok(sent(nth, &words(harness, &[action], model).await?, tokens));
+        }
         Step::Writes(action, form) => match &words(harness, &[action], model).await?[..] {
             [.., Part::Call(call)] => text(&form(&call.name, &serde_json::from_str(&call.args).unwrap())),
+            // It writes its calls out by itself.
+            [Part::Text { text: said }] => text(said),
             other => return Err(format!("no call to write out: {other:?}")),
         },
     };
-    Ok(sent(nth, &parts))
+    Ok(sent(nth, &parts, 10))
 }
 
 /// The first of these that the harness has words for which it reads back.

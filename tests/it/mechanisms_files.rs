@@ -2,7 +2,9 @@
 
 use tack::model::{Action, WriteMode};
 
-use crate::mechanism_kit::{CALC, Mechanism, Seen, Step, Surface, all_work_in_every_harness, look, mechanism, shell};
+use crate::mechanism_kit::{
+    CALC, Mechanism, Seen, Step, Surface, all_work_in_every_harness, look, mechanism, shell,
+};
 use crate::tools_kit::{self, read};
 
 const FIXED: &str = "def add(a, b):\n    return a + b\n\n\ndef sub(a, b):\n    return a - b\n";

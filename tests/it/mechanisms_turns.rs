@@ -4,8 +4,10 @@ use serde_json::{Value, json};
 use tack::agent::End;
 use tack::model::{Action, Calls, Probed, WireKind};
 
-use crate::mechanism_kit::{Mechanism, RULE, Seen, Step, Surface, all_work_in_every_harness, look, mechanism, shell};
-use crate::server::{Frame, call, done, end, thought, txt, usage};
+use crate::mechanism_kit::{
+    Mechanism, RULE, Seen, Step, Surface, all_work_in_every_harness, look, mechanism, shell,
+};
+use crate::server::{Frame, done, end, thought, txt, usage};
 use crate::tools_kit;
 
 const TALK: &str = "I would rather talk about it.";
@@ -89,7 +91,8 @@ fn texts() -> Vec<Mechanism> {
                     Value::Bool(false) => "False".to_owned(),
                     other => other.to_string(),
                 };
-                let args = args.as_object().unwrap().iter().map(|(key, value)| format!("{key}={}", python(value)));
+                let args =
+                    args.as_object().unwrap().iter().map(|(key, value)| format!("{key}={}", python(value)));
                 let args: Vec<String> = args.collect();
                 format!("<|tool_call_start|>[{name}({})]<|tool_call_end|>", args.join(", "))
             })
@@ -106,7 +109,7 @@ fn texts() -> Vec<Mechanism> {
                     text = { type = \"string\", required = true, to = \"text\" }\n",
             ..salvage(
                 "a file as a block",
-                "dialect.salvage = [\"file\"]\ntools.keep = []",
+                "dialect.salvage = [\"file\"]\ntools = { keep = [], drop = [] }",
                 |_| vec![Step::Says("made.txt\n```\nmade\n```")],
             )
         },
@@ -281,8 +284,8 @@ fn turns() -> Vec<Mechanism> {
         mechanism(
             "words before any action are no end",
             r#"submit.early = "refused""#,
-            |_| vec![Step::Says("It is changed.")],
-            |seen| seen.sent(1).contains("So far nothing was run"),
+            |_| vec![Step::Says("It is changed."), touch()],
+            made,
         ),
         Mechanism {
             fits: hands_in,
@@ -372,9 +375,9 @@ fn contexts() -> Vec<Mechanism> {
             "context.tokens = 500",
             |_| {
                 let sum = || streams([txt("THE SUMMARY")]);
-                vec![touch(), counted(), sum(), sum(), sum()]
+                vec![Step::Counts(tools_kit::shell("touch made.txt"), 5000), sum(), sum(), sum()]
             },
-            |seen| seen.requests.len() > 2 && seen.last().contains("THE SUMMARY"),
+            |seen| made(seen) && seen.requests.len() > 2 && seen.last().contains("THE SUMMARY"),
         ),
         mechanism(
             "facts stand ahead",
@@ -404,11 +407,6 @@ fn contexts() -> Vec<Mechanism> {
             )
         },
     ]
-}
-
-/// A reply after which the server counted many tokens.
-fn counted() -> Step {
-    Step::Streams(vec![call(0, "big", "nonsense", "{}"), end("tool_calls"), usage(5000, 1), done()])
 }
 
 #[tokio::test]
