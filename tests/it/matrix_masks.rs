@@ -108,7 +108,7 @@ async fn matrix(steps: &[Step], class: Class, shift: usize) -> Result<usize, Str
             return Err(format!("{}: a resumed session sends something else", first.id()));
         }
         let begun = session.items.len();
-        for to in [1, 4, 7].map(|step| (from + step + shift) % all.len()) {
+        for to in [1, 6].map(|step| (from + step + shift) % all.len()) {
             let second = &all[to];
             let place = format!("{} to {}, class {}", first.id(), second.id(), class.letter());
             session.items.truncate(begun);
@@ -143,7 +143,7 @@ fn in_runtime(steps: &[Step], class: Class, shift: usize) -> Result<usize, Strin
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 8, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 4, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_masked_session_moves_between_harnesses(
@@ -164,6 +164,6 @@ fn long_results_are_masked_on_the_way() {
     let steps = vec![step; 7];
     for class in [Class::S, Class::M, Class::L] {
         let masked = in_runtime(&steps, class, 0).unwrap_or_else(|why| panic!("{why}"));
-        assert!(masked > 100, "class {}: {masked}", class.letter());
+        assert!(masked > 60, "class {}: {masked}", class.letter());
     }
 }
