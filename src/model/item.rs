@@ -84,6 +84,8 @@ pub enum NoteKind {
     Ran,
     /// Facts about the session that changed, such as the sandbox or the folder.
     Fact,
+    /// A file that a prompt names, shown ahead of it.
+    Shown,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -144,7 +144,7 @@ pub enum NoteRole {
     System,
     Developer,
     User,
-    /// Only corrections, the loop guard and failed checks are heard, as the user.
+    /// Only corrections, the loop guard, failed checks and files that a prompt names are heard, as the user.
     None,
 }
 
@@ -264,6 +264,7 @@ pub struct Thinking {
     #[serde(deserialize_with = "super::turn::named")]
     pub effort: Option<String>,
     /// The same for the first request of a turn and after a check that failed.
+    #[serde(deserialize_with = "super::turn::named")]
     pub effort_first: Option<String>,
     /// Tokens of reasoning in one reply at which it is cut and asked for again without. 0: no limit.
     pub most: u32,

@@ -32,7 +32,11 @@ pub(super) fn prompt(kit: &Kit, view: &View<'_>) -> anyhow::Result<Prompt> {
     let manifest = &kit.manifest;
     let values = kit.values(view);
     let blocks = manifest.system.blocks.iter().chain(&manifest.system.append);
-    let system: Vec<String> = blocks.map(|file| kit.render(file, &values)).collect::<anyhow::Result<_>>()?;
+    let mut system: Vec<String> =
+        blocks.map(|file| kit.render(file, &values)).collect::<anyhow::Result<_>>()?;
+    if manifest.dialect.offer == Offer::Prompt && !kit.shows.tools {
+        system.push(kit.common("tools", &values));
+    }
     let mut thread = Thread::new(manifest.messages.merge);
     for (at, opening) in manifest.opening.iter().enumerate() {
         let name = opening.file.clone().unwrap_or_else(|| opening_name(at));
@@ -246,7 +250,10 @@ impl History<'_> {
         }
         let reminders = || self.kit.manifest.reminder.iter().enumerate();
         let reminder = note.file.as_ref().and_then(|file| reminders().find(|(_, r)| r.file == *file));
-        let loud = matches!(note.kind, NoteKind::Correction | NoteKind::Guard | NoteKind::Check);
+        let loud = match note.kind {
+            NoteKind::Correction | NoteKind::Guard | NoteKind::Check | NoteKind::Shown => true,
+            NoteKind::Reminder | NoteKind::Job | NoteKind::Fact => false,
+        };
         let own = reminder.and_then(|(_, r)| r.role);
         let role = match (note.kind, own.unwrap_or(self.kit.manifest.notes.role)) {
             (NoteKind::Correction, _) => Role::User,

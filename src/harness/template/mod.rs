@@ -151,6 +151,11 @@ impl Texts {
         Ok(())
     }
 
+    /// Whether the template has this fact in it.
+    pub fn reads(&self, name: &str, fact: &str) -> bool {
+        self.env.get_template(name).is_ok_and(|template| template.undeclared_variables(false).contains(fact))
+    }
+
     pub fn has(&self, name: &str) -> bool {
         self.env.get_template(name).is_ok()
     }
@@ -267,6 +272,10 @@ impl Values {
     pub fn with(mut self, name: &'static str, value: impl serde::Serialize) -> Self {
         self.0.insert(name, Value::from(Serde(value)));
         self
+    }
+
+    pub fn text(&self, name: &str) -> &str {
+        self.0.get(name).and_then(Value::as_str).unwrap_or_default()
     }
 
     fn set(&mut self, name: &'static str, value: Value) {
