@@ -57,7 +57,8 @@ pub(super) fn run(args: Args, outer: SessionFlags, exec: ExecFlags) -> Result<i3
     let flags = SessionFlags { cd: Some(folder.clone()), ..flags };
     let ready = setup::base(&flags)?.ready(&flags, &Which::New, Stopper::default())?;
     let said = Said { text: PROMPT.to_owned(), images: Vec::new() };
-    let code = run_ready(ready, Turn { said, schema: None, timeout: flags.timeout }, &output(&exec))?;
+    let code =
+        run_ready(ready, Turn { said, schema: None, timeout: flags.timeout, nobody: None }, &output(&exec))?;
     if code == 0 {
         let _ = writeln!(
             stderr,

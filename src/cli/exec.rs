@@ -124,7 +124,8 @@ fn start(
     })?;
     let text = read_prompt(prompt, flags)?;
     let images = images(&flags.image, &ready)?;
-    let turn = Turn { said: Said { text, images }, schema, timeout: flags.timeout };
+    let turn =
+        Turn { said: Said { text, images }, schema, timeout: flags.timeout, nobody: setup::approvals(flags) };
     run_ready(ready, turn, &output(exec))
 }
 
@@ -212,14 +213,17 @@ pub(super) struct Turn {
     pub(super) schema: Option<Schema>,
     /// Seconds it may take.
     pub(super) timeout: Option<u64>,
+    /// Said where a flag expects that somebody can be asked.
+    pub(super) nobody: Option<String>,
 }
 
 /// Runs one turn with its frontend, watches for signals, and gives the exit code.
 pub(super) fn run_ready(ready: Ready, turn: Turn, output: &Output) -> Result<i32, CliError> {
-    let Turn { said, schema, timeout } = turn;
-    let Ready { setup, warnings, _scratch } = ready;
+    let Turn { said, schema, timeout, nobody } = turn;
+    let Ready { setup, mut warnings, _scratch, .. } = ready;
+    warnings.extend(nobody);
     let stopper = setup.stopper.clone();
-    let (out, heard) = events(stopper.token().clone());
+    let (out, heard) = events(stopper.token());
     let out = match output.format {
         Format::JsonFull => out,
         Format::Text | Format::Json => out.whole_replies(),
@@ -257,9 +261,9 @@ pub(super) fn run_ready(ready: Ready, turn: Turn, output: &Output) -> Result<i32
     runtime.shutdown_background();
     let ended = if stopper.stopped() { shown.recv_timeout(LAST_WORDS).ok() } else { shown.recv().ok() };
     opened?;
-    let code = exec::exit_code(ended.flatten().as_ref(), stopper.why());
+    let code = exec::exit_code(ended.flatten().as_ref(), stopper.why().as_ref());
     if let Some(Why::OutputFailed(error)) = stopper.why() {
-        return Err(CliError::unwritten(error));
+        return Err(CliError::unwritten(&error));
     }
     Ok(code)
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::args::{Approval, SessionFlags, SessionMode};
-use super::choice::Chosen;
+use super::choice::{Chosen, Named};
 use super::error::CliError;
 use super::learn::Ask;
 use crate::agent::{Bounds, Launcher as Programs, Setup, Stopper, scene};
@@ -56,6 +56,8 @@ pub(super) enum Which {
 pub(super) struct Ready {
     pub(super) setup: Setup,
     pub(super) warnings: Vec<String>,
+    /// Nobody named the harness.
+    pub(super) auto: bool,
     pub(super) _scratch: Option<Scratch>,
 }
 
@@ -294,6 +296,7 @@ impl Base {
         }
         self.learn(Ask::ForAuto, flags.timeout)?;
         let chosen = self.priced(flags)?;
+        let auto = matches!(self.named(&chosen.model), Named::Nobody);
         let (client, holds) = (chosen.client()?, chosen.holds());
         let (policy, notices, scratch) = self.policy(flags)?;
         let (session, loaded) = match opened {
@@ -304,7 +307,6 @@ impl Base {
         warnings.extend(notices);
         warnings.extend(self.projects_part(chosen.harness.id()));
         warnings.extend(chosen.tight);
-        warnings.extend(approvals(flags));
         if let Some(loaded) = &loaded {
             warnings.extend(loaded.warnings.clone());
         }
@@ -329,10 +331,11 @@ impl Base {
             },
             check: self.config.check.clone(),
             unattended: true,
+            desk: crate::agent::Desk::default(),
             holds,
             stopper,
         };
-        Ok(Ready { setup, warnings, _scratch: scratch })
+        Ok(Ready { setup, warnings, auto, _scratch: scratch })
     }
 }
 
@@ -358,7 +361,7 @@ fn no_price(model: &Model) -> CliError {
 }
 
 /// Nobody can be asked in one-shot mode, which is said where a flag expects otherwise.
-fn approvals(flags: &SessionFlags) -> Option<String> {
+pub(super) fn approvals(flags: &SessionFlags) -> Option<String> {
     let asks = matches!(flags.ask_for_approval, Some(Approval::Untrusted))
         || matches!(flags.mode, Some(SessionMode::Ask));
     asks.then(|| {
