@@ -209,6 +209,9 @@ impl Chain {
             (choice.keep.is_empty() || choice.keep.iter().any(|kept| kept == name))
                 && !choice.drop.iter().any(|dropped| dropped == name)
         });
+        if !choice.keep.is_empty() {
+            tools.arrange(&choice.keep);
+        }
         for (_, tool) in tools.iter_mut() {
             let without = std::mem::take(&mut tool.without);
             tool.params.retain(|name| !without.iter().any(|left_out| left_out == name));

@@ -31,7 +31,8 @@ fn tools(body: &Value) -> String {
         let param = |(name, schema): (&String, &Value)| {
             let star = if required.contains(&json!(name)) { "*" } else { "" };
             let choices = schema.get("enum").map(|choices| format!(" {choices}")).unwrap_or_default();
-            format!("{name}{star}: {}{choices}", schema["type"].as_str().unwrap())
+            let kind = schema["type"].as_str().map_or_else(|| schema["anyOf"].to_string(), str::to_owned);
+            format!("{name}{star}: {kind}{choices}")
         };
         let params: Vec<String> = schema["properties"].as_object().unwrap().iter().map(param).collect();
         let extra = &schema["additionalProperties"];

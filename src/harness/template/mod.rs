@@ -97,6 +97,7 @@ impl Texts {
             named.assert_all_used()?;
             numbered(text, from, (width, &gap))
         });
+        env.add_filter("middle", middle);
         env.add_filter("chomp", |text: &str| text.trim_end_matches(['\n', '\r']).to_owned());
         Self { env, places: BTreeMap::new() }
     }
@@ -391,6 +392,19 @@ fn quote(value: &Value) -> Result<String, Error> {
             .map(|words| words.join(" ")),
         _ => Ok(super::bind::quoted(&value.to_string())),
     }
+}
+
+/// What is left of a text of more than `most` bytes when its middle goes: `head`, `tail`, `left_out`. None
+/// for one that is short enough.
+fn middle(text: &str, most: usize) -> Value {
+    if text.len() <= most {
+        return Value::from(());
+    }
+    let whole = |at: &usize| text.is_char_boundary(*at);
+    let head = &text[..(0..=most / 2).rev().find(whole).unwrap_or(0)];
+    let tail = &text[(text.len() - most / 2..).find(whole).unwrap_or(text.len())..];
+    let left_out = text.len() - head.len() - tail.len();
+    Value::from(Serde(serde_json::json!({ "head": head, "tail": tail, "left_out": left_out })))
 }
 
 fn row((name, param): (&str, &Param)) -> serde_json::Value {
