@@ -188,8 +188,8 @@ fn take_hunk_line(hunks: &mut Vec<Hunk>, line: &str) -> Result<(), String> {
         Some(("-", rest)) => Row::Old(rest.into()),
         Some((" ", rest)) => Row::Keep(rest.into()),
         // Models drop the blank that stands for an empty line of context.
-        None => Row::Keep(String::new()),
-        Some(_) => return Err("a hunk's line begins with ` `, `-` or `+`, a hunk with `@@`".into()),
+        None if line.is_empty() => Row::Keep(String::new()),
+        Some(_) | None => return Err("a hunk's line begins with ` `, `-` or `+`, a hunk with `@@`".into()),
     };
     if hunks.last().is_none_or(|hunk| hunk.at_end) {
         hunks.push(Hunk::default());
@@ -424,6 +424,15 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_line_of_no_sort_is_refused_in_any_script() {
+        for line in ["x", "é", "中 = 1"] {
+            let wrong =
+                parse(&format!("*** Begin Patch\n*** Update File: f\n@@\n-a\n{line}\n+b\n*** End Patch\n"));
+            assert!(wrong.unwrap_err().contains("begins with"), "{line}");
+        }
+    }
 
     proptest! {
         #[test]
