@@ -11,7 +11,7 @@
 //! Layers only point downwards, and a test reads the imports to keep it so:
 //!
 //! ```text
-//! model <- wire, harness, sandbox, store, code <- tools <- agent <- exec, bench <- cli
+//! model <- wire, harness, sandbox, store, code <- tools <- agent <- exec, bench, tui <- cli
 //! model <- wire, harness <- probe <- cli
 //! ```
 //!
@@ -42,5 +42,7 @@ pub mod agent;
 pub mod bench;
 
 pub mod exec;
+
+pub mod tui;
 
 pub mod cli;

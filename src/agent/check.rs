@@ -27,8 +27,7 @@ use super::{Agent, End, Event};
 use crate::harness::Saying;
 use crate::harness::{asks_for_repair, only_asks};
 use crate::model::{
-    Action, Body, CallId, Keep, Limits, MOST_BYTES, MOST_LINES, Mark, NoteKind, Outcome, ShellRules, State,
-    ToolCall,
+    Action, Body, Keep, Limits, MOST_BYTES, MOST_LINES, Mark, NoteKind, Outcome, ShellRules, State, ToolCall,
 };
 use crate::sandbox::{self, Mode};
 use crate::tools;
@@ -236,7 +235,7 @@ impl Agent {
     }
 
     async fn workspace(&self) -> Fingerprint {
-        fingerprint::take(self.policy.cwd.clone(), self.stopper.token().clone()).await
+        fingerprint::take(self.policy.cwd.clone(), self.stopper.token()).await
     }
 
     /// Runs it; also gives how the workspace is after that. None: the stopper was pulled.
@@ -334,25 +333,7 @@ impl Agent {
 impl Check {
     /// As a call that nobody made.
     fn call(&self) -> ToolCall {
-        let action = Action::Shell {
-            command: self.command.clone(),
-            timeout: Some(self.limit),
-            background: false,
-            yield_after: None,
-            within: Default::default(),
-            cwd: None,
-            about: None,
-        };
-        let id = CallId::of(crate::model::ItemId(0), 0);
-        ToolCall {
-            id,
-            given: None,
-            name: String::new(),
-            args: String::new(),
-            action,
-            span: None,
-            recovered: false,
-        }
+        ToolCall::own(Action::shell(&self.command, Some(self.limit)))
     }
 
     fn was_too_slow(&self, body: &Body) -> bool {

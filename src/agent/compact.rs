@@ -29,6 +29,8 @@ pub(super) enum Press {
     Wanted,
     /// The window is nearly full.
     Near,
+    /// The person does.
+    Asked,
     /// The server refused it as it is.
     Refused,
 }
@@ -72,7 +74,7 @@ impl Agent {
     }
 
     /// Tokens the context can grow to; None when nothing is known.
-    fn room(&self) -> Option<u64> {
+    pub(super) fn room(&self) -> Option<u64> {
         let Compaction { at, reserve, .. } = self.harness.rules(&self.model).compaction;
         let by_window = self.model.window.map(|window| {
             let share = |percent: u8| window.saturating_mul(u64::from(percent)) / 100;
@@ -88,7 +90,7 @@ impl Agent {
 
     /// About how many tokens the next request has: what the server counted last, and a quarter of
     /// the bytes that came since and of those that were masked since.
-    fn estimate(&self) -> u64 {
+    pub(super) fn estimate(&self) -> u64 {
         let saved = |items: &[Item]| self.harness.masked(&View { items, ..self.view() }).bytes;
         let now = saved(&self.items);
         let mut since = 0;
@@ -131,7 +133,12 @@ impl Agent {
     async fn shorten(&mut self, why: &str, press: Press) -> anyhow::Result<Result<(), Vain>> {
         let vain = |message: String| Ok(Err(Vain::Because(message)));
         if !self.has_history() {
-            return vain(format!("{why}; the prompt alone does not fit {}", self.model.name));
+            return vain(match press {
+                Press::Asked => "there is nothing to summarise yet".to_owned(),
+                Press::Wanted | Press::Near | Press::Refused => {
+                    format!("{why}; the prompt alone does not fit {}", self.model.name)
+                }
+            });
         }
         if fills_at_once(&self.items, self.turn) {
             return Ok(Err(Vain::AtOnce));
@@ -142,7 +149,7 @@ impl Agent {
         let stays = self.what_stays(keep);
         let (text, stays) = match self.sum_up(stays.from, press).await? {
             Ok(Some(text)) => (text, stays),
-            Ok(None) if press == Press::Wanted => {
+            Ok(None) if matches!(press, Press::Wanted | Press::Asked) => {
                 return vain(format!("{why}; {} gave no summary", self.model.name));
             }
             Ok(None) => {

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use tokio::sync::mpsc::{Receiver, Sender, channel, error::TrySendError};
 use tokio_util::sync::CancellationToken;
 
-use crate::model::{Item, SessionId, ToolCall, Usage};
+use crate::model::{Item, Model, Outcome, SessionId, ToolCall, Usage};
 
 /// How many events may wait for a frontend.
 const ROOM: usize = 256;
@@ -50,6 +50,16 @@ pub enum Event {
     },
     /// An item was added to the session. A `Result` ends the call of that id.
     Item(Box<Item>),
+    /// From here on, this model and this harness.
+    Speaks {
+        model: Box<Model>,
+        harness: String,
+    },
+    /// A command of the person's own came to its end.
+    Ran {
+        command: String,
+        outcome: Box<Outcome>,
+    },
     /// Always last in a turn.
     TurnEnded {
         end: End,

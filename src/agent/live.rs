@@ -25,7 +25,7 @@ impl Agent {
     }
 
     /// A scene was frozen without what only some harnesses ask for.
-    async fn see_more(&mut self) {
+    pub(super) async fn see_more(&mut self) {
         if self.scene.project.is_none() && self.harness.rules(&self.model).facts {
             let now = self.look_around().await;
             self.scene = now.clone();

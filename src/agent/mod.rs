@@ -8,7 +8,9 @@ mod answer;
 mod calls;
 mod check;
 mod compact;
+mod desk;
 mod event;
+mod filling;
 mod fingerprint;
 mod guard;
 mod harmless;
@@ -23,21 +25,23 @@ pub mod scene;
 mod stop;
 mod turn;
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::config::CheckKeys;
 use crate::harness::{Blobs, Harness, Live, Programs, View};
-use crate::model::{BlobId, Body, Item, ItemId, Mark, Model, Outcome, Part, Scene, Seen, Usage};
+use crate::model::{BlobId, Body, Item, ItemId, Mark, Model, Outcome, Part, Said, Scene, Seen, Usage};
 use crate::sandbox::{Policy, Sandbox};
 use crate::store::{BlobStore, Loaded, Session};
 use crate::tools::{KeepBlob, Toolbox};
 use crate::wire::Client;
 
 pub use answer::{Holds, Schema};
+pub use desk::{Aside, Desk, Op, Speaker, Told};
 pub use event::{End, Event, Outbox, events};
+pub use filling::Filling;
 pub use programs::Launcher;
 pub use stop::{Stopper, Why};
 
@@ -71,6 +75,8 @@ pub struct Setup {
     /// What the server does about a schema for the last message.
     pub holds: Holds,
     pub stopper: Stopper,
+    /// Where a frontend lays what is to be heard in the middle of a turn.
+    pub desk: Desk,
 }
 
 /// Limits of a run, over and above the harness's own.
@@ -103,6 +109,11 @@ pub struct Agent {
     /// The form this turn's last message has to have.
     form: Option<answer::Form>,
     stopper: Stopper,
+    desk: Desk,
+    /// What the person said since the last request of this turn.
+    steered: VecDeque<Said>,
+    /// What a summary that the person asked for should not leave out.
+    focus: Option<String>,
 
     out: Outbox,
     items: Vec<Item>,
@@ -167,6 +178,9 @@ impl Agent {
             holds: setup.holds,
             form: None,
             stopper: setup.stopper,
+            desk: setup.desk,
+            steered: VecDeque::new(),
+            focus: None,
             out,
             scene: Scene::default(),
             toolbox,

@@ -142,7 +142,7 @@ impl Agent {
                 Cow::Owned(Model { effort: Some("none".to_owned()), ..self.model.clone() })
             }
         };
-        let answer = client.ask(&model, &prompt, &mut hear, self.stopper.token()).await;
+        let answer = client.ask(&model, &prompt, &mut hear, &self.stopper.token()).await;
         self.out.flush().await;
         if let Ok(answer) = &answer {
             self.count(answer.usage);

@@ -1,6 +1,6 @@
 //! Stopping: one token for everything that waits, and the reason it was pulled.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio_util::sync::CancellationToken;
 
@@ -21,26 +21,40 @@ pub enum Why {
 
 /// Clones share one token. The first reason wins.
 #[derive(Clone, Default)]
-pub struct Stopper {
+pub struct Stopper(Arc<Mutex<Pull>>);
+
+#[derive(Default)]
+struct Pull {
     token: CancellationToken,
-    why: Arc<OnceLock<Why>>,
+    why: Option<Why>,
 }
 
 impl Stopper {
     pub fn stop(&self, why: Why) {
-        let _ = self.why.set(why);
-        self.token.cancel();
+        let mut pull = self.pull();
+        pull.why.get_or_insert(why);
+        pull.token.cancel();
     }
 
-    pub fn why(&self) -> Option<&Why> {
-        self.why.get()
+    /// Makes it as new, for the next turn of a session that a person goes on with. Only between turns:
+    /// what waits on the old token would not hear of a later stop.
+    pub fn rearm(&self) {
+        *self.pull() = Pull::default();
     }
 
-    pub fn token(&self) -> &CancellationToken {
-        &self.token
+    pub fn why(&self) -> Option<Why> {
+        self.pull().why.clone()
+    }
+
+    pub fn token(&self) -> CancellationToken {
+        self.pull().token.clone()
     }
 
     pub fn stopped(&self) -> bool {
-        self.token.is_cancelled()
+        self.pull().token.is_cancelled()
+    }
+
+    fn pull(&self) -> std::sync::MutexGuard<'_, Pull> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -46,11 +46,16 @@ impl Agent {
         self.begin_form(schema).await;
         // The prompt has to be on disk before anything is done about it, not before it is asked.
         let mut settling = Some(self.settling());
-        let rules = self.harness.rules(&self.model);
-        let most_steps = [self.bounds.steps, rules.steps].into_iter().flatten().min();
         let mut steps = 0;
         let mut corrections = 0;
         loop {
+            self.hear_asides().await;
+            while let Some(said) = self.steered.pop_front() {
+                self.push(Body::User(said)).await;
+            }
+            // Another harness may have taken over.
+            let rules = self.harness.rules(&self.model);
+            let most_steps = [self.bounds.steps, rules.steps].into_iter().flatten().min();
             if let Some(end) = self.over(steps, most_steps).await {
                 return Ok(end);
             }
@@ -80,6 +85,10 @@ impl Agent {
                 Verdict::Done => Some(self.done(&reply).await),
             };
             let Some(end) = end else { continue };
+            self.hear_asides().await;
+            if !self.steered.is_empty() && matches!(end, End::Completed { .. }) {
+                continue;
+            }
             let room = if self.spent(steps, most_steps).is_some() { Room::None } else { Room::Left };
             let Some(end) = self.held_to_check(end, room).await else { continue };
             if let Some(end) = self.held_to_form(end).await {
@@ -228,7 +237,7 @@ impl Agent {
 
     /// The end of a turn whose stopper was pulled.
     pub(super) async fn stopped(&mut self) -> End {
-        match self.stopper.why().cloned() {
+        match self.stopper.why() {
             Some(Why::Time(seconds)) => {
                 self.limit(format!("the time limit of {seconds} s (--timeout)")).await
             }
@@ -260,7 +269,7 @@ impl Agent {
         }
     }
 
-    async fn settle(&mut self) {
+    pub(super) async fn settle(&mut self) {
         let settling = self.settling();
         self.settled(settling).await;
     }

@@ -215,6 +215,7 @@ impl Runner {
             check: CheckKeys::default(),
             bounds: Bounds { steps: Some(task.limits.turns), cost: job.cost, compact_at: own.compact_at },
             unattended: true,
+            desk: crate::agent::Desk::default(),
             holds: own.holds,
             stopper: stopper.clone(),
         };
@@ -229,7 +230,7 @@ impl Runner {
         let limit = Duration::from_secs(task.limits.seconds);
         if let Some(trouble) = watched.trouble().filter(|_| played.ended.is_some()) {
             played.void = Some((Void::Server, trouble));
-        } else if stopper.why() == Some(&Why::Time(task.limits.seconds))
+        } else if stopper.why() == Some(Why::Time(task.limits.seconds))
             && !local
             && watched.silent() > limit / 2
         {
@@ -243,7 +244,7 @@ impl Runner {
     /// One turn of an agent, until it ends, the time is over or everything is stopped.
     async fn turn(&self, task: &Task, setup: Setup, stopper: &Stopper) -> anyhow::Result<Played> {
         let bound = setup.bounds.cost;
-        let (out, mut heard) = events(stopper.token().clone());
+        let (out, mut heard) = events(stopper.token());
         let prompt = Said { text: task.prompt.clone(), images: Vec::new() };
         let mut played = Played::default();
         let work = async {
@@ -368,6 +369,8 @@ impl Played {
             | Event::Thinking(_)
             | Event::Again { .. }
             | Event::Waiting(_)
+            | Event::Speaks { .. }
+            | Event::Ran { .. }
             | Event::CallStarted { .. } => {}
         }
     }

@@ -219,7 +219,7 @@ pub(super) fn run_ready(ready: Ready, turn: Turn, output: &Output) -> Result<i32
     let Turn { said, schema, timeout } = turn;
     let Ready { setup, warnings, _scratch } = ready;
     let stopper = setup.stopper.clone();
-    let (out, heard) = events(stopper.token().clone());
+    let (out, heard) = events(stopper.token());
     let out = match output.format {
         Format::JsonFull => out,
         Format::Text | Format::Json => out.whole_replies(),
@@ -257,9 +257,9 @@ pub(super) fn run_ready(ready: Ready, turn: Turn, output: &Output) -> Result<i32
     runtime.shutdown_background();
     let ended = if stopper.stopped() { shown.recv_timeout(LAST_WORDS).ok() } else { shown.recv().ok() };
     opened?;
-    let code = exec::exit_code(ended.flatten().as_ref(), stopper.why());
+    let code = exec::exit_code(ended.flatten().as_ref(), stopper.why().as_ref());
     if let Some(Why::OutputFailed(error)) = stopper.why() {
-        return Err(CliError::unwritten(error));
+        return Err(CliError::unwritten(&error));
     }
     Ok(code)
 }

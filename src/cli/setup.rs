@@ -329,6 +329,7 @@ impl Base {
             },
             check: self.config.check.clone(),
             unattended: true,
+            desk: crate::agent::Desk::default(),
             holds,
             stopper,
         };

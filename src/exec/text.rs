@@ -158,6 +158,8 @@ impl Frontend for Text {
                 self.note(Style::Dim, what);
                 self.waiting = Some(what.clone());
             }
+            // Only a person at a session causes them.
+            Event::Speaks { .. } | Event::Ran { .. } => {}
             Event::CallStarted { call, .. } => {
                 // What is said while handing in may turn out to be the last message.
                 if !matches!(call.action, Action::Submit { .. }) {

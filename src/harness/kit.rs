@@ -465,6 +465,7 @@ impl Kit {
             | Saying::Unattended
             | Saying::Form { .. }
             | Saying::Unfit { .. }
+            | Saying::Ran { .. }
             | Saying::JobEnded { .. } => None,
         };
         let own = own.and_then(|file| self.texts.render(file, &values).ok());

@@ -62,6 +62,8 @@ pub enum Saying<'a> {
         /// It failed before the turn changed anything, too.
         before: bool,
     },
+    /// The person ran a command.
+    Ran { command: &'a str, exit: Option<i32>, output: &'a str },
     /// A background job ended.
     JobEnded {
         id: &'a str,
@@ -114,6 +116,7 @@ impl Saying<'_> {
             Self::Unfit { .. } => "unfit",
             Self::ReadsEnough { .. } => "reads_enough",
             Self::CheckFailed { .. } => "check",
+            Self::Ran { .. } => "ran",
             Self::JobEnded { .. } => "job_ended",
         }
     }
@@ -136,6 +139,9 @@ impl Saying<'_> {
             Self::JobEnded { id, call, command, exit, tail, file } => {
                 let values = values.with("name", id).with("call", call).with("output_file", file);
                 values.with("command", command).with("exit", exit).with("tail", tail)
+            }
+            Self::Ran { command, exit, output } => {
+                values.with("command", command).with("exit", exit).with("output", output)
             }
             Self::RepeatRefused { first } => values.with("first", first),
             Self::ReadsEnough { files } => values.with("files", files),

@@ -382,6 +382,19 @@ pub enum TaskStatus {
 }
 
 impl Action {
+    /// A plain command, waited for. `timeout`: milliseconds.
+    pub fn shell(command: &str, timeout: Option<u64>) -> Self {
+        Self::Shell {
+            command: command.to_owned(),
+            timeout,
+            background: false,
+            yield_after: None,
+            cwd: None,
+            about: None,
+            within: Within::default(),
+        }
+    }
+
     /// The word manifests use for this kind of action (`does = "shell"`).
     pub fn kind(&self) -> &'static str {
         match self {

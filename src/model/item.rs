@@ -80,6 +80,8 @@ pub enum NoteKind {
     Check,
     /// A background job ended.
     Job,
+    /// What the person ran, and what it printed.
+    Ran,
     /// Facts about the session that changed, such as the sandbox or the folder.
     Fact,
 }
@@ -141,6 +143,15 @@ pub struct ToolCall {
     /// Read out of plain text although the dialect has real calls.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub recovered: bool,
+}
+
+impl ToolCall {
+    /// A call of tack's own or of the person's, which no model made and no item holds.
+    pub fn own(action: Action) -> Self {
+        let id = CallId::of(ItemId(0), 0);
+        let (name, args) = (String::new(), String::new());
+        Self { id, given: None, name, args, action, span: None, recovered: false }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

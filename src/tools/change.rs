@@ -122,6 +122,7 @@ impl Toolbox {
         let wrote = Wrote { before, after, intent, carry: cx.guards.seen };
         let seen = lock(&self.seen).wrote(&written.real, wrote);
         lock(&self.undo).push(&written.real, before, seen.hash.clone());
+        self.note_change(cx, &written.real, (before, Some(after)));
         Ok(Stored { real: written.real, created: written.created, seen })
     }
 
@@ -129,6 +130,7 @@ impl Toolbox {
     pub(super) fn delete(&self, cx: &ToolCx<'_>, loaded: &Loaded) -> Result<(), FileError> {
         let real = files::remove(cx.policy, &loaded.path)?;
         lock(&self.undo).push(&real, Some(&loaded.raw), String::new());
+        self.note_change(cx, &real, (Some(&loaded.raw), None));
         lock(&self.seen).forget(&real);
         Ok(())
     }

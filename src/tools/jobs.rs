@@ -54,12 +54,23 @@ pub struct Ended {
     pub output_file: Option<String>,
 }
 
-#[derive(Default)]
-pub(super) struct Jobs {
-    all: Mutex<BTreeMap<u32, Job>>,
+/// A job as the person sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Job {
+    pub id: String,
+    pub command: String,
+    pub running: bool,
+    /// As in [`Ended`].
+    pub exit: Option<i32>,
+    pub output_file: Option<String>,
 }
 
-struct Job {
+#[derive(Default)]
+pub(super) struct Jobs {
+    all: Mutex<BTreeMap<u32, Seated>>,
+}
+
+struct Seated {
     seat: Seat,
     task: JoinHandle<()>,
 }
@@ -145,7 +156,7 @@ impl Jobs {
         let id = all.last_key_value().map_or(1, |(last, _)| last + 1);
         let (command, tty, began) = (ask.command.into(), ask.within.tty, Instant::now());
         let seat = Seat { id, command, pid, began, tty, input, state, stop, over, pulse };
-        all.insert(id, Job { seat: seat.clone(), task });
+        all.insert(id, Seated { seat: seat.clone(), task });
         Ok(Started { seat, cwd, notes })
     }
 
@@ -191,7 +202,7 @@ impl Jobs {
     fn list(&self) -> Outcome {
         let all = lock(&self.all);
         let (mut lines, mut jobs) = (Vec::new(), Vec::new());
-        for (id, Job { seat, .. }) in all.iter() {
+        for (id, Seated { seat, .. }) in all.iter() {
             let over = lock(&seat.state).over;
             let exit = over.and_then(|over| shell::verdict(over).1);
             let seconds = seat.began.elapsed().as_secs();
@@ -217,7 +228,7 @@ impl Jobs {
     async fn wait_for_any(&self, ask: &Ask<'_>, cx: &ToolCx<'_>) -> Outcome {
         let seats: Vec<Seat> = {
             let all = lock(&self.all);
-            let untold = |job: &&Job| !lock(&job.seat.state).told;
+            let untold = |job: &&Seated| !lock(&job.seat.state).told;
             all.values().filter(untold).map(|job| job.seat.clone()).collect()
         };
         if seats.is_empty() {
@@ -268,6 +279,36 @@ impl Jobs {
             }
         }
         ended
+    }
+
+    pub(super) fn all(&self) -> Vec<Job> {
+        let all = lock(&self.all);
+        let job = |(id, job): (&u32, &Seated)| {
+            let state = lock(&job.seat.state);
+            Job {
+                id: format!("job{id}"),
+                command: job.seat.command.clone(),
+                running: state.over.is_none(),
+                exit: state.over.and_then(|over| shell::verdict(over).1),
+                output_file: state.file.path().map(|path| path.to_string()),
+            }
+        };
+        all.iter().map(job).collect()
+    }
+
+    /// Ends one; false when there is none of that id.
+    pub(super) async fn stop(&self, id: &str) -> bool {
+        let found = lock(&self.all)
+            .iter()
+            .find(|(nth, _)| format!("job{nth}") == id)
+            .map(|(_, job)| job.seat.clone());
+        match found {
+            Some(mut seat) => {
+                seat.end().await;
+                true
+            }
+            None => false,
+        }
     }
 
     pub(super) fn running(&self) -> Vec<String> {

@@ -8,6 +8,7 @@
 #![allow(clippy::result_large_err)]
 
 mod change;
+mod changed;
 mod clean;
 mod diff;
 mod edit;
@@ -54,11 +55,13 @@ use std::time::Instant;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::model::{Action, BlobId, Guards, Limits, Outcome, Seen, ShellRules, TodoItem, WriteMode};
+use crate::model::{
+    Action, BlobId, FileChange, Guards, Limits, Outcome, Seen, ShellRules, TodoItem, WriteMode,
+};
 use crate::sandbox::{Policy, Sandbox};
 
 pub use diff::files as diff_files;
-pub use jobs::Ended;
+pub use jobs::{Ended, Job};
 pub use output::fit;
 pub use patch::files as patch_files;
 pub use read::image_type;
@@ -89,7 +92,7 @@ pub struct ToolCx<'a> {
     /// Where long output is kept whole. Made when first needed.
     pub spill: &'a Path,
     pub blobs: &'a dyn KeepBlob,
-    pub cancel: &'a CancellationToken,
+    pub cancel: CancellationToken,
 }
 
 /// Keeps bytes beside the session.
@@ -106,6 +109,8 @@ pub struct Toolbox {
     printed: Mutex<printed::Printed>,
     refusals: Mutex<guard::Refusals>,
     undo: Mutex<undo::History>,
+    /// By the call that runs.
+    changed: Mutex<Vec<FileChange>>,
     tasks: Mutex<todo::Tasks>,
     jobs: jobs::Jobs,
     terminal: terminal::Terminal,
@@ -184,6 +189,7 @@ impl Toolbox {
         if cx.guards.seen && matches!(action, Action::Shell { .. } | Action::Job { .. } | Action::Grep(_)) {
             lock(&self.printed).note(&outcome.text);
         }
+        outcome.changes = self.take_changes();
         outcome.took = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
         outcome
     }
@@ -226,6 +232,16 @@ impl Toolbox {
     /// Ids of the jobs that still run.
     pub fn running(&self) -> Vec<String> {
         self.jobs.running()
+    }
+
+    /// The jobs of this session, ended ones that were not asked for among them.
+    pub fn jobs(&self) -> Vec<Job> {
+        self.jobs.all()
+    }
+
+    /// Ends one job; false when there is none of that id.
+    pub async fn stop_job(&self, id: &str) -> bool {
+        self.jobs.stop(id).await
     }
 
     /// Ends every job and the terminal, and waits until their processes are gone.

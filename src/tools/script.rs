@@ -50,7 +50,7 @@ pub(super) async fn run(ask: Ask<'_>, cx: &ToolCx<'_>) -> Outcome {
         Err(refusal) => return refusal,
     };
     let mut capture = Capture::new(cx.limits.clone(), Some(Spill::new(cx.spill)));
-    let until = Until { deadline: Some(Instant::now() + Duration::from_millis(timeout)), cancel: cx.cancel };
+    let until = Until { deadline: Some(Instant::now() + Duration::from_millis(timeout)), cancel: &cx.cancel };
     let (over, survivors) = match follow(running, until, &mut capture).await {
         Ok(ended) => ended,
         Err(refusal) => return refusal,

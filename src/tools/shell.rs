@@ -79,7 +79,7 @@ pub(super) async fn run(ask: &Ask<'_>, cx: &ToolCx<'_>) -> Outcome {
     };
     let pid = running.pid();
     let mut capture = Capture::new(cx.limits.clone(), Some(Spill::new(cx.spill)));
-    let until = Until { deadline: Some(Instant::now() + Duration::from_millis(timeout)), cancel: cx.cancel };
+    let until = Until { deadline: Some(Instant::now() + Duration::from_millis(timeout)), cancel: &cx.cancel };
     let (over, survivors) = match follow(running, until, &mut capture).await {
         Ok(ended) => ended,
         Err(refusal) => return refusal,
@@ -251,7 +251,7 @@ async fn parse(command: &str, cx: &ToolCx<'_>) -> Result<(), Outcome> {
     let running = spawn(cx, &cmd).await?;
     let limits = Limits { bytes: 4_000, lines: 20, keep: Keep::Head };
     let mut capture = Capture::new(limits, None);
-    let until = Until { deadline: Some(Instant::now() + PARSE), cancel: cx.cancel };
+    let until = Until { deadline: Some(Instant::now() + PARSE), cancel: &cx.cancel };
     let (over, _) = follow(running, until, &mut capture).await?;
     match over {
         Over::Exited(Exit::Code(0)) => Ok(()),

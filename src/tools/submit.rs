@@ -53,7 +53,7 @@ pub(super) async fn run(cx: &ToolCx<'_>) -> Outcome {
         diff.extend_from_slice(&bytes[..room]);
         left_out += bytes.len() - room;
     };
-    let until = Until { deadline: Some(Instant::now() + LIMIT), cancel: cx.cancel };
+    let until = Until { deadline: Some(Instant::now() + LIMIT), cancel: &cx.cancel };
     let over = shell::drive(running.as_mut(), until, &mut take).await;
     if let Ok(over) = over {
         shell::end(running.as_mut(), over, &mut take).await;

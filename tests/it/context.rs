@@ -62,6 +62,7 @@ async fn play_formed(
         check: Default::default(),
         bounds: Bounds { steps: Some(40), ..Bounds::default() },
         unattended: true,
+        desk: tack::agent::Desk::default(),
         holds: Holds::Alone,
         stopper,
     };

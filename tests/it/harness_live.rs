@@ -44,6 +44,7 @@ async fn play(server: &Server, edits: &[(&str, &str)]) -> Vec<String> {
         check: Default::default(),
         bounds: Bounds::default(),
         unattended: true,
+        desk: tack::agent::Desk::default(),
         holds: Holds::Alone,
         stopper,
     };

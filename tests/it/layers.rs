@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use regex::Regex;
 
 /// A module of `src/` and those it may use besides itself.
-const LAYERS: [(&str, &[&str]); 14] = [
+const LAYERS: [(&str, &[&str]); 15] = [
     ("model", &[]),
     ("wire", &["model"]),
     ("harness", &["model", "wire::prompt"]),
@@ -21,11 +21,13 @@ const LAYERS: [(&str, &[&str]); 14] = [
     ("agent", &["model", "wire", "harness", "sandbox", "store", "tools", "config"]),
     ("bench", &["model", "wire", "harness", "sandbox", "store", "code", "tools", "config", "agent"]),
     ("exec", &["model", "wire", "harness", "sandbox", "store", "tools", "config", "agent"]),
+    // What drawing needs of languages is in `code`; of file names, in `tools`.
+    ("tui", &["model", "harness", "sandbox", "code", "tools", "config", "agent"]),
     (
         "cli",
         &[
             "model", "wire", "harness", "sandbox", "store", "tools", "login", "config", "agent", "exec",
-            "bench", "probe",
+            "bench", "probe", "tui",
         ],
     ),
 ];

@@ -118,7 +118,7 @@ impl Bench {
             needs_read: self.needs_read,
             spill: &self.spill,
             blobs: &self.blobs,
-            cancel: &self.cancel,
+            cancel: self.cancel.clone(),
         };
         self.toolbox.run(action, &cx).await
     }

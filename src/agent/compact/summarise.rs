@@ -66,7 +66,12 @@ impl Agent {
         let rules = self.harness.rules(&self.model).compaction;
         // What the server has just refused need not be tried again.
         let mut sight = Sight { show: rules.show, cut: usize::from(press == Press::Refused) };
-        let ask = self.harness.say(&Saying::Compact);
+        let mut ask = self.harness.say(&Saying::Compact);
+        if let Some(focus) = &self.focus {
+            // The person's own words, which need no others around them.
+            ask.push_str("\n\n");
+            ask.push_str(focus);
+        }
         let summary = match self.ask_about(from, &ask, &mut sight).await? {
             Ok(Some(summary)) => summary,
             other => return Ok(other),
@@ -161,7 +166,7 @@ impl Agent {
             limit(&mut prompt, self.model.wire, most);
         }
         self.leave_out_thinking(&mut prompt);
-        let cancel = self.stopper.token().clone();
+        let cancel = self.stopper.token();
         match self.client.ask(&self.model, &prompt, &mut |_| {}, &cancel).await {
             Ok(answer) => {
                 self.count(answer.usage);

@@ -386,7 +386,7 @@ fn runner(
         places,
         sessions,
         keep: flags.keep.then(|| results.path().with_extension("kept")),
-        cancel: stopper.token().clone(),
+        cancel: stopper.token(),
     })
 }
 

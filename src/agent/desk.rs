@@ -1,0 +1,198 @@
+//! The desk between a frontend and the session it shows: what is wanted next, what takes effect while
+//! a turn runs, and what the person is asked.
+//!
+//! [`Op`]s are done one after the other, each to its end. [`Aside`]s are heard at the next safe point:
+//! before a request, or at once while nothing runs. Nothing here waits for anything.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{Notify, mpsc::Receiver, oneshot};
+
+use super::compact::Press;
+use super::{Agent, Event, Filling, Holds};
+use crate::harness::{Harness, Live, Saying};
+use crate::model::{Action, Model, NoteKind, Said, ToolCall};
+use crate::tools::Job;
+use crate::wire::Client;
+
+/// What a session is to do.
+#[derive(Debug)]
+pub enum Op {
+    /// Run a turn.
+    Prompt(Said),
+    /// Put a summary in place of the history; `focus`: what it should not leave out.
+    Compact { focus: Option<String> },
+    /// Run a command of the person's own, in the sandbox that the model's run in.
+    Shell { command: String, told: Told },
+}
+
+/// Whether the model hears of what the person ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// With the next message.
+    Model,
+    Nobody,
+}
+
+/// What is heard in the middle of a turn, too.
+pub enum Aside {
+    /// More from the person, for the turn that runs; a turn of its own when none does.
+    Steer(Said),
+    /// Go on with another model, harness or both.
+    Speak(Box<Speaker>),
+    /// What fills the window.
+    Context(oneshot::Sender<Filling>),
+    /// What runs in the background.
+    Jobs(oneshot::Sender<Vec<Job>>),
+    StopJob(String),
+}
+
+/// A model, whom to ask for it, and the harness that speaks for it.
+pub struct Speaker {
+    pub model: Model,
+    pub client: Arc<dyn Client>,
+    pub harness: Arc<dyn Harness>,
+    pub live: Option<Live>,
+    pub holds: Holds,
+}
+
+/// Clones share one desk.
+#[derive(Clone, Default)]
+pub struct Desk(Arc<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    asides: Mutex<VecDeque<Aside>>,
+    laid: Notify,
+}
+
+impl Desk {
+    /// Lays something down for the session.
+    pub fn lay(&self, aside: Aside) {
+        self.asides().push_back(aside);
+        self.0.laid.notify_one();
+    }
+
+    /// Takes back what was said for the running turn and not yet heard.
+    pub fn take_back(&self) -> Vec<Said> {
+        let mut asides = self.asides();
+        let (steers, rest) = asides.drain(..).partition(|aside| matches!(aside, Aside::Steer(_)));
+        *asides = rest;
+        let steers: VecDeque<Aside> = steers;
+        steers
+            .into_iter()
+            .filter_map(|aside| if let Aside::Steer(said) = aside { Some(said) } else { None })
+            .collect()
+    }
+
+    fn asides(&self) -> MutexGuard<'_, VecDeque<Aside>> {
+        self.0.asides.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Agent {
+    /// Does what is asked for until nobody can ask any more.
+    pub async fn serve(&mut self, mut ops: Receiver<Op>) {
+        loop {
+            self.hear_asides().await;
+            if let Some(said) = self.steered.pop_front() {
+                self.turn(said, None).await;
+                continue;
+            }
+            let desk = self.desk.clone();
+            let op = tokio::select! {
+                biased;
+                op = ops.recv() => op,
+                () = desk.0.laid.notified() => continue,
+            };
+            match op {
+                None => return,
+                Some(Op::Prompt(said)) => drop(self.turn(said, None).await),
+                Some(Op::Compact { focus }) => self.compact_now(focus).await,
+                Some(Op::Shell { command, told }) => self.run_for_person(command, told).await,
+            }
+        }
+    }
+
+    /// Heeds what was laid down since.
+    pub(super) async fn hear_asides(&mut self) {
+        loop {
+            let next = self.desk.asides().pop_front();
+            match next {
+                None => return,
+                Some(Aside::Steer(said)) => self.steered.push_back(said),
+                Some(Aside::Speak(speaker)) => self.speak_as(*speaker).await,
+                Some(Aside::Context(to)) => {
+                    let _ = to.send(self.filling().await);
+                }
+                Some(Aside::Jobs(to)) => {
+                    let _ = to.send(self.toolbox.jobs());
+                }
+                Some(Aside::StopJob(id)) => {
+                    if !self.toolbox.stop_job(&id).await {
+                        self.warn(format!("there is no background command {id}")).await;
+                    }
+                }
+            }
+        }
+    }
+
+    async fn speak_as(&mut self, speaker: Speaker) {
+        let Speaker { model, client, harness, live, holds } = speaker;
+        let harness = harness.fresh().unwrap_or(harness);
+        let before = std::mem::replace(&mut self.harness, harness);
+        before.close().await;
+        self.drop_images = self.items.iter().any(|item| super::is_blind(item, &model));
+        self.drop_thinking = false;
+        // What a model of unknown price adds would be missing from the sum.
+        self.cost = self.cost.filter(|_| model.prices.is_some());
+        (self.model, self.client, self.live, self.holds) = (model, client, live, holds);
+        self.see_more().await;
+        self.note_switch().await;
+        let (model, harness) = (Box::new(self.model.clone()), self.harness.id().to_owned());
+        self.out.send(Event::Speaks { model, harness }).await;
+    }
+
+    async fn compact_now(&mut self, focus: Option<String>) {
+        self.turn += 1;
+        self.out.send(Event::TurnStarted).await;
+        let end = match self.compact_for(focus).await {
+            Ok(None) => super::End::Completed { message: None },
+            Ok(Some(end)) => end,
+            Err(error) => self.fail(format!("{error:#}")).await,
+        };
+        self.settle().await;
+        self.out.send(Event::TurnEnded { end, usage: self.usage, cost: self.cost }).await;
+    }
+
+    async fn compact_for(&mut self, focus: Option<String>) -> anyhow::Result<Option<super::End>> {
+        self.focus = focus;
+        let end = self.compact("as you asked", Press::Asked).await;
+        self.focus = None;
+        end
+    }
+
+    /// The person's own command: run as the model's would be, shown to the person at once.
+    async fn run_for_person(&mut self, command: String, told: Told) {
+        self.out.send(Event::TurnStarted).await;
+        let call = ToolCall::own(Action::shell(&command, None));
+        let rules = self.harness.rules(&self.model);
+        let spill = self.session.spill_dir();
+        let outcome = self.act(&call.action, &self.tool_cx(&call, &rules, &spill)).await;
+        if told == Told::Model {
+            let text = self.harness.say(&Saying::Ran {
+                command: &command,
+                exit: outcome.exit,
+                output: &outcome.text,
+            });
+            self.note(NoteKind::Ran, text).await;
+        }
+        self.out.send(Event::Ran { command, outcome: Box::new(outcome) }).await;
+        let end = match self.stopper.stopped() {
+            true => super::End::Interrupted,
+            false => super::End::Completed { message: None },
+        };
+        self.out.send(Event::TurnEnded { end, usage: self.usage, cost: self.cost }).await;
+    }
+}

@@ -1,0 +1,1 @@
+//! What the person types: editing, history, paste and popups. Keys in, text out.

@@ -1,0 +1,19 @@
+//! The interactive session on the terminal's own screen.
+//!
+//! A frontend: it hears the agent's events, draws them, and sends operations back. It never touches
+//! items, files of the session, or the model. The folders, from the bottom up:
+//!
+//! ```text
+//! palette            what each kind of text looks like, by theme
+//! text      palette  foreign text made safe, measured, wrapped; Markdown, code and diffs as lines
+//! term               the terminal: entered, restored, probed, drawn to, read from
+//! composer  text     what the person types: editing, history, paste, popups
+//! ```
+//!
+//! The currency between them is [`ratatui::text::Line`]: one row of the screen or less, already clean.
+//! All text that did not come from tack's own source passes `text::clean` before it becomes a line.
+
+pub mod composer;
+pub mod palette;
+pub mod term;
+pub mod text;

@@ -1,0 +1,160 @@
+//! What each kind of text looks like, by theme. The only place that names a colour.
+
+use ratatui::style::{Color, Modifier, Style};
+
+/// Which set of colours. Nothing is said by colour alone, so each of them can be left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Theme {
+    #[default]
+    Dark,
+    Light,
+    /// The terminal's own 16 colours.
+    Ansi,
+    /// No colour sequences at all (`NO_COLOR`); bold, underline and dim stay.
+    Plain,
+}
+
+/// Styles by what they are for.
+#[derive(Clone, Debug)]
+pub struct Palette {
+    pub theme: Theme,
+    pub text: Style,
+    /// Secondary text.
+    pub dim: Style,
+    /// The one accent: the prompt mark, what is chosen, keys.
+    pub accent: Style,
+    pub good: Style,
+    pub bad: Style,
+    pub warn: Style,
+    /// What the person said: a tint behind the text.
+    pub user: Style,
+    /// Rows of a diff: tints over the full width, and the words that changed in them.
+    pub added: Style,
+    pub removed: Style,
+    pub added_word: Style,
+    pub removed_word: Style,
+    pub heading: Style,
+    pub strong: Style,
+    pub emphasis: Style,
+    pub struck: Style,
+    /// Code within a line.
+    pub code: Style,
+    pub link: Style,
+    pub quote: Style,
+    pub syntax: Syntax,
+}
+
+/// Styles of source code.
+#[derive(Clone, Debug)]
+pub struct Syntax {
+    pub keyword: Style,
+    pub string: Style,
+    pub comment: Style,
+    pub number: Style,
+    pub kind: Style,
+    pub function: Style,
+}
+
+impl Palette {
+    pub fn new(theme: Theme) -> Self {
+        let plain = Style::new();
+        let (bold, dim) = (plain.add_modifier(Modifier::BOLD), plain.add_modifier(Modifier::DIM));
+        let pick = |dark: Color, light: Color, ansi: Color| match theme {
+            Theme::Dark => plain.fg(dark),
+            Theme::Light => plain.fg(light),
+            Theme::Ansi => plain.fg(ansi),
+            Theme::Plain => plain,
+        };
+        // Tints need a known background; the 16 colours are too strong for one.
+        let tint = |dark: Color, light: Color| match theme {
+            Theme::Dark => plain.bg(dark),
+            Theme::Light => plain.bg(light),
+            Theme::Ansi | Theme::Plain => plain,
+        };
+        let rgb = Color::Rgb;
+        let secondary = match theme {
+            Theme::Dark => plain.fg(rgb(0x9a, 0x9a, 0x9a)),
+            Theme::Light => plain.fg(rgb(0x66, 0x66, 0x66)),
+            Theme::Ansi | Theme::Plain => dim,
+        };
+        let row = |dark, light, ansi: Color| match theme {
+            Theme::Ansi => plain.fg(ansi),
+            Theme::Dark | Theme::Light | Theme::Plain => tint(dark, light),
+        };
+        let green = pick(rgb(0x6c, 0xc0, 0x7a), rgb(0x1a, 0x7f, 0x37), Color::Green);
+        let red = pick(rgb(0xf0, 0x7b, 0x74), rgb(0xc2, 0x25, 0x2d), Color::Red);
+        let accent = pick(rgb(0x5f, 0xb3, 0xd9), rgb(0x05, 0x69, 0xa8), Color::Cyan);
+        Self {
+            theme,
+            text: plain,
+            dim: secondary,
+            accent,
+            good: green,
+            bad: red,
+            warn: pick(rgb(0xe0, 0xb0, 0x4f), rgb(0x8a, 0x60, 0x00), Color::Yellow),
+            user: tint(rgb(0x2b, 0x2f, 0x36), rgb(0xee, 0xee, 0xf2)),
+            added: row(rgb(0x17, 0x2b, 0x1c), rgb(0xe4, 0xf5, 0xe7), Color::Green),
+            removed: row(rgb(0x33, 0x1c, 0x1d), rgb(0xfb, 0xe7, 0xe7), Color::Red),
+            added_word: tint(rgb(0x23, 0x52, 0x30), rgb(0xb4, 0xe4, 0xbd)).add_modifier(Modifier::BOLD),
+            removed_word: tint(rgb(0x62, 0x2b, 0x2d), rgb(0xf6, 0xbf, 0xbf)).add_modifier(Modifier::BOLD),
+            heading: bold,
+            strong: bold,
+            emphasis: plain.add_modifier(Modifier::ITALIC),
+            struck: plain.add_modifier(Modifier::CROSSED_OUT),
+            code: accent,
+            link: accent.add_modifier(Modifier::UNDERLINED),
+            quote: secondary,
+            syntax: Syntax {
+                keyword: pick(rgb(0xc5, 0x93, 0xd8), rgb(0x86, 0x2f, 0xa6), Color::Magenta),
+                string: green,
+                comment: secondary,
+                number: pick(rgb(0xd8, 0x9f, 0x6b), rgb(0x96, 0x4b, 0x00), Color::Yellow),
+                kind: pick(rgb(0xe0, 0xc0, 0x7d), rgb(0x7a, 0x5a, 0x00), Color::Yellow),
+                function: pick(rgb(0x74, 0xae, 0xf0), rgb(0x0a, 0x58, 0xa8), Color::Blue),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Relative luminance, as WCAG 2 defines it.
+    fn luminance(color: Color) -> f64 {
+        let Color::Rgb(r, g, b) = color else { panic!("{color:?} is no RGB") };
+        let linear = |c: u8| {
+            let c = f64::from(c) / 255.0;
+            if c <= 0.03928 { c / 12.92 } else { ((c + 0.055) / 1.055).powf(2.4) }
+        };
+        0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b)
+    }
+
+    #[test]
+    fn text_can_be_read_on_its_background() {
+        for (theme, back) in [
+            (Theme::Dark, Color::Rgb(0, 0, 0)),
+            (Theme::Dark, Color::Rgb(0x1e, 0x1e, 0x1e)),
+            (Theme::Light, Color::Rgb(255, 255, 255)),
+        ] {
+            let p = Palette::new(theme);
+            let s = &p.syntax;
+            for style in [
+                p.dim, p.accent, p.good, p.bad, p.warn, p.code, p.link, s.keyword, s.string, s.comment,
+                s.number, s.kind, s.function,
+            ] {
+                let (a, b) = (luminance(style.fg.unwrap()), luminance(back));
+                let contrast = (a.max(b) + 0.05) / (a.min(b) + 0.05);
+                assert!(contrast >= 4.5, "{theme:?}: {style:?} on {back:?} has {contrast:.1}");
+            }
+        }
+    }
+
+    #[test]
+    fn no_colour_means_none() {
+        let p = Palette::new(Theme::Plain);
+        for style in [p.accent, p.good, p.bad, p.user, p.added, p.removed_word, p.syntax.keyword] {
+            assert_eq!((style.fg, style.bg), (None, None));
+        }
+    }
+}

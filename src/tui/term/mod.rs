@@ -1,0 +1,1 @@
+//! The terminal: entered and restored, probed, read from, drawn to. Knows nothing of sessions.
