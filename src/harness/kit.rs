@@ -558,7 +558,7 @@ impl Harness for Loaded {
 pub(super) const SAYING: &[&str] = &[
     "text", "out", "action", "args", "name", "names", "closest", "param", "wanted", "got", "missing",
     "problem", "example", "usage", "found", "why", "times", "left", "summary", "request", "diff", "shown",
-    "count", "command", "exit", "tail", "focus", "schema", "first", "files", "before", "call", "output_file",
+    "count", "command", "exit", "tail", "focus", "schema", "first", "files", "before", "call", "output_file", "output",
     "messages", "prompt", "questions", "answers", "problems", "extra", "hint", "got_type", "fault", "around",
 ];
 

@@ -16,6 +16,7 @@ mod fetch;
 mod find;
 mod grep;
 mod guard;
+mod hunk;
 mod insert;
 mod jobs;
 mod keys;

@@ -200,7 +200,7 @@ fn a_turn_with_claude_codes_tools() {
 }
 
 fn a_command_that_takes_long_goes_on_and_its_end_is_told() {
-    let server = Server::start(vec![
+    let script = vec![
         calls(
             "a",
             "Bash",
@@ -208,9 +208,15 @@ fn a_command_that_takes_long_goes_on_and_its_end_is_told() {
         ),
         calls("b", "TaskOutput", &json!({"task_id": "job1", "block": false, "timeout": 30_000})),
         calls("c", "Bash", &json!({"command": "touch go"})),
-        calls("d", "Bash", &json!({"command": "sleep 1"})),
         says("Done."),
-    ]);
+    ];
+    // Goes on with something else until the end is told.
+    let server = Server::with(script, |request| {
+        let said = request.said();
+        let waits = said.contains("touch go") && !said.contains("<task-notification>");
+        let nth = request.chat()["messages"].as_array().map_or(0, Vec::len);
+        waits.then(|| calls(&format!("d{nth}"), "Bash", &json!({"command": format!("echo {nth}")})))
+    });
     let tack = Tack::new(&server);
     tack.run(["--harness", "claude-code", "-p", "go"]).code(0);
     let results = results(server.requests().last().unwrap());
