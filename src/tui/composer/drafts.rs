@@ -119,7 +119,8 @@ fn lock(file: &Path) -> Option<File> {
 
 impl Composer {
     /// Writes what is typed, put aside and queued, if that changed and the last write is a second ago.
-    /// Call it after each key and each frame: it costs nothing if nothing is due. True while something
+    /// Call it after each key and each frame: it costs nothing if nothing is due; when leaving, with a time
+    /// a second ahead. True while something
     /// still waits to be written: then call again within a second.
     pub fn save_due(&mut self, now: Instant, queue: &[Draft]) -> bool {
         let Some(file) = self.drafts.file() else { return false };

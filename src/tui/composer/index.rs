@@ -253,11 +253,9 @@ impl Clerk {
         let from = self.names.len();
         let into = walk.again.as_mut().unwrap_or(&mut self.names);
         let mut through = into.is_full();
-        for entry in walk.entries.by_ref().take(STEP) {
-            // What cannot be read cannot be named either.
-            if let Ok(entry) = entry {
-                add(into, &entry, &self.folder);
-            }
+        // What cannot be read cannot be named either.
+        for entry in walk.entries.by_ref().take(STEP).flatten() {
+            add(into, &entry, &self.folder);
         }
         through |= walk.entries.peek().is_none();
         match (walk.again.take(), through) {
@@ -297,7 +295,7 @@ impl Clerk {
             }
             // Ahead: what fits best, then what is nearer, shorter, first by name.
             search.best.sort_by_cached_key(|(score, at)| {
-                let name = names.name(*at);
+                let name = names.name(*at).trim_matches('"');
                 let deep = name.trim_end_matches('/').matches('/').count();
                 let near = if search.atom.is_some() { (0, name.len()) } else { (deep, 0) };
                 (Reverse(*score), near, name)
