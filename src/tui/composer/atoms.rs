@@ -1,9 +1,8 @@
 //! The pastes and images that stand in the text as one character each. Knows the parts, not the cursor.
 
-use unicode_width::UnicodeWidthStr;
-
 use super::draft::Part;
 use super::glyph;
+use crate::tui::text::width;
 
 #[derive(Default)]
 pub(super) struct Atoms {
@@ -31,7 +30,7 @@ impl Atoms {
     }
 
     pub(super) fn columns(&self, c: char) -> usize {
-        self.label(c).width().max(1)
+        width(self.label(c)).max(1)
     }
 
     /// The text of the buffer in pieces.

@@ -7,8 +7,9 @@ use std::rc::Rc;
 use super::glyph;
 use super::rows;
 
-/// Steps that can be undone.
+/// Steps that can be undone, and bytes they may hold together; the last can always.
 const MOST_STEPS: usize = 1_000;
+const MOST_HELD: usize = 16 << 20;
 
 /// A place: a line, and a byte in it on a character boundary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -228,15 +229,20 @@ impl Buffer {
         {
             return;
         }
-        if self.undo.len() == MOST_STEPS {
-            self.undo.remove(0);
-        }
         self.open = change.step != Step::Whole;
         self.undo.push(change);
+        let mut held: usize = self.undo.iter().map(Change::size).sum();
+        while self.undo.len() > MOST_STEPS || (held > MOST_HELD && self.undo.len() > 1) {
+            held -= self.undo.remove(0).size();
+        }
     }
 }
 
 impl Change {
+    fn size(&self) -> usize {
+        self.removed.len() + self.inserted.len()
+    }
+
     /// Takes `next` in, if both are typing in one go or erasing in one go.
     fn join(&mut self, next: &Change) -> bool {
         if self.step != next.step {

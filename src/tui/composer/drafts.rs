@@ -59,19 +59,30 @@ impl Drafts {
     }
 
     /// A draft that cannot be written must not stop the typing: what fails is tried at the next change.
-    fn write(&mut self, file: &Path, text: String) {
+    fn write(&mut self, text: String) {
         if text == self.written {
             return;
         }
+        if self.lock.is_none() && !text.is_empty() {
+            self.hold();
+        }
+        let Some(file) = self.file() else { return };
         if text.is_empty() {
             let _ = std::fs::remove_file(file);
-        } else {
-            self.lock = self.lock.take().or_else(|| lock(file));
-            if private::replace(file, &text).is_err() {
-                return;
-            }
+        } else if private::replace(&file, &text).is_err() {
+            return;
         }
         self.written = text;
+    }
+
+    /// Locks the file; another one if a running session of the same name has it.
+    fn hold(&mut self) {
+        self.lock = self.file().and_then(|file| lock(&file));
+        let own = format!("-{}", std::process::id());
+        if self.lock.is_none() && !self.session.ends_with(&own) {
+            self.session += &own;
+            self.lock = self.file().and_then(|file| lock(&file));
+        }
     }
 
     /// Takes the newest file of this folder that no running session holds.
@@ -119,10 +130,13 @@ fn lock(file: &Path) -> Option<File> {
 
 impl Composer {
     /// Writes what is typed, put aside and queued, if that changed and the last write is a second ago.
-    /// Call it after each key and each frame: it costs nothing if nothing is due. True while something
+    /// Call it after each key and each frame: it costs nothing if nothing is due; when leaving, with a time
+    /// a second ahead. True while something
     /// still waits to be written: then call again within a second.
     pub fn save_due(&mut self, now: Instant, queue: &[Draft]) -> bool {
-        let Some(file) = self.drafts.file() else { return false };
+        if self.drafts.dir.is_none() {
+            return false;
+        }
         let changed = self.drafts.revision != self.buffer.revision()
             || !queue.iter().map(|draft| &draft.shown).eq(&self.drafts.queue);
         if !changed {
@@ -141,7 +155,7 @@ impl Composer {
         self.drafts.revision = self.buffer.revision();
         self.drafts.queue = queue.iter().map(|draft| draft.shown.clone()).collect();
         self.drafts.saved = Some(now);
-        self.drafts.write(&file, text);
+        self.drafts.write(text);
         false
     }
 

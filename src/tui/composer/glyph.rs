@@ -7,7 +7,8 @@
 use std::borrow::Cow;
 
 use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation};
-use unicode_width::UnicodeWidthStr;
+
+use crate::tui::text::{clean, width};
 
 /// The last code points that Unicode leaves to programs; each stands for an atom of this composer.
 const FIRST_ATOM: u32 = 0x10_f000;
@@ -99,15 +100,14 @@ fn is_word(segment: &str) -> bool {
 /// or commands a terminal is drawn as itself.
 pub(super) fn shown(cluster: &str) -> (Cow<'_, str>, usize) {
     let mut chars = cluster.chars();
-    let mark = match (chars.next(), chars.next()) {
-        (Some('\t'), None) => Some(Cow::Owned(" ".repeat(TAB))),
-        (Some('\u{7f}'), None) => Some("␡".into()),
-        (Some(c), None) if c < ' ' => char::from_u32(0x2400 + u32::from(c)).map(|c| c.to_string().into()),
-        (Some(c), None) if c.is_control() => Some("·".into()),
-        _ if cluster.width() == 0 => Some("·".into()),
-        _ => None,
+    let shown = match (chars.next(), chars.next()) {
+        (Some('\t'), None) => Cow::Owned(" ".repeat(TAB)),
+        (Some('\u{7f}'), None) => "␡".into(),
+        (Some(c), None) if c < ' ' => char::from_u32(0x2400 + u32::from(c)).unwrap_or(' ').to_string().into(),
+        _ => clean(cluster),
     };
-    let mark = mark.unwrap_or(Cow::Borrowed(cluster));
-    let width = mark.width().max(1);
-    (mark, width)
+    match width(&shown) {
+        0 => ("·".into(), 1),
+        columns => (shown, columns),
+    }
 }

@@ -253,11 +253,9 @@ impl Clerk {
         let from = self.names.len();
         let into = walk.again.as_mut().unwrap_or(&mut self.names);
         let mut through = into.is_full();
-        for entry in walk.entries.by_ref().take(STEP) {
-            // What cannot be read cannot be named either.
-            if let Ok(entry) = entry {
-                add(into, &entry, &self.folder);
-            }
+        // What cannot be read cannot be named either.
+        for entry in walk.entries.by_ref().take(STEP).flatten() {
+            add(into, &entry, &self.folder);
         }
         through |= walk.entries.peek().is_none();
         match (walk.again.take(), through) {
@@ -297,7 +295,7 @@ impl Clerk {
             }
             // Ahead: what fits best, then what is nearer, shorter, first by name.
             search.best.sort_by_cached_key(|(score, at)| {
-                let name = names.name(*at);
+                let name = names.name(*at).trim_matches('"');
                 let deep = name.trim_end_matches('/').matches('/').count();
                 let near = if search.atom.is_some() { (0, name.len()) } else { (deep, 0) };
                 (Reverse(*score), near, name)
@@ -358,4 +356,73 @@ fn add(names: &mut Names, entry: &DirEntry, folder: &Path) {
     // Ends in `/` by joining nothing, whatever the system writes between names.
     let path = if is_folder { path.join("") } else { path.to_owned() };
     names.push(&mention::written(&path));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A clerk without a thread, through with its first walk.
+    fn clerk(folder: &Path) -> Clerk {
+        let papers = Mutex::new(Papers::default());
+        let desk = Arc::new(Desk { papers, bell: Condvar::new(), newest: AtomicU64::new(0) });
+        let mut clerk = Clerk::new(folder.to_owned(), desk, Arc::new(|| {}));
+        walk_through(&mut clerk);
+        clerk
+    }
+
+    fn walk_through(clerk: &mut Clerk) {
+        while clerk.walk.is_some() {
+            clerk.step();
+        }
+    }
+
+    fn names(clerk: &Clerk) -> Vec<&str> {
+        let mut names: Vec<_> = (0..clerk.names.len()).map(|at| clerk.names.name(at)).collect();
+        names.sort_unstable();
+        names
+    }
+
+    #[test]
+    fn names_are_walked_again_when_a_list_opens_later() {
+        let folder = tempfile::TempDir::new().unwrap();
+        std::fs::write(folder.path().join("old"), "").unwrap();
+        let mut clerk = clerk(folder.path());
+        std::fs::rename(folder.path().join("old"), folder.path().join("new")).unwrap();
+        for (age, want) in [(Duration::ZERO, "old"), (FRESH * 2, "new")] {
+            clerk.walked = Instant::now().checked_sub(age);
+            clerk.desk.papers().opened = true;
+            // Something to answer, or it would wait for a question.
+            clerk.desk.newest.fetch_add(1, Ordering::Relaxed);
+            let (number, _) = clerk.next().unwrap().unwrap();
+            clerk.search.number = number;
+            walk_through(&mut clerk);
+            assert_eq!(names(&clerk), [want]);
+            assert_eq!(clerk.desk.papers().hits.rows.first().map(|(name, _)| name.as_str()), Some(want));
+        }
+    }
+
+    #[test]
+    fn an_older_question_is_dropped() {
+        let folder = tempfile::TempDir::new().unwrap();
+        std::fs::write(folder.path().join("a"), "").unwrap();
+        let mut clerk = clerk(folder.path());
+        clerk.search.best.clear();
+        clerk.desk.newest.fetch_add(1, Ordering::Relaxed);
+        clerk.look(0);
+        assert_eq!(clerk.search.best, []);
+        let told = clerk.desk.papers().hits.clone();
+        clerk.names.push("b");
+        clerk.tell();
+        assert_eq!(clerk.desk.papers().hits, told);
+    }
+
+    #[test]
+    fn a_closed_index_ends_its_thread() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let mut clerk = clerk(folder.path());
+        let index = Index { desk: Arc::clone(&clerk.desk) };
+        drop(index);
+        assert_eq!(clerk.next(), None);
+    }
 }

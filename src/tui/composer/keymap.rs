@@ -84,10 +84,10 @@ impl Default for Keymap {
 }
 
 impl Keymap {
-    /// The usual keys, with those actions changed that the configuration names. Never fails: what could
-    /// not be taken is told, one line each, and the rest holds. A key that was asked for wins over a usual
-    /// one, and both actions are named.
-    pub fn with<'a>(changes: impl IntoIterator<Item = (&'a str, Vec<String>)>) -> (Self, Vec<String>) {
+    /// The usual keys, with those actions changed that `[tui.keys]` of the configuration names: an action and
+    /// its keys, with blanks between. Never fails: what could not be taken is told, one line each, and the
+    /// rest holds. A key that was asked for wins over a usual one, and both actions are named.
+    pub fn with<'a>(changes: impl IntoIterator<Item = (&'a str, &'a str)>) -> (Self, Vec<String>) {
         let mut wrong = Vec::new();
         let mut rows: Vec<(Action, Vec<Chord>)> = TABLE
             .iter()
@@ -99,7 +99,7 @@ impl Keymap {
                 wrong.push(format!("tui.keys: there is no action {name}; /keys lists them"));
                 continue;
             };
-            let parse = |key: &String| {
+            let parse = |key: &str| {
                 let chord = Chord::parse(key);
                 if chord.is_none() {
                     wrong
@@ -107,7 +107,7 @@ impl Keymap {
                 }
                 chord
             };
-            rows[at].1 = keys.iter().filter_map(parse).collect();
+            rows[at].1 = keys.split_whitespace().filter_map(parse).collect();
             changed.push(at);
         }
         // Those that were asked for first, so that they win.

@@ -64,7 +64,7 @@ fn token(text: &str, sign: usize) -> Token {
     let until_blank = |text: &str| text.find(char::is_whitespace).unwrap_or(text.len());
     let Some(inside) = rest.strip_prefix('"') else {
         let end = until_blank(rest);
-        let name = rest[..end].as_bytes().to_vec();
+        let name = rest.as_bytes()[..end].to_vec();
         return Token { span: sign..sign + 1 + end, name, quoted: false, suffix: String::new() };
     };
     let (name, used) = unquote(inside);

@@ -10,18 +10,20 @@ use ratatui::layout::{Position, Rect};
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
-use unicode_width::UnicodeWidthStr;
 
 use super::buffer::Pos;
 use super::mention::{self, There};
 use super::{Composer, act, glyph, rows};
 use crate::tui::palette::Palette;
+use crate::tui::text::{clean_line, fit, width};
 
 /// Columns of the prompt mark; a screen narrower than [`MARK_FROM`] has none.
 const MARK: u16 = 2;
 const MARK_FROM: u16 = 8;
 /// Longer lines are not searched for file names while drawing.
 const MOST_SEARCHED: usize = 10_000;
+/// Characters of a text that is shown on one row.
+const MOST_SHOWN: usize = 1_000;
 /// Names remembered as there or missing.
 const MOST_LOOKED: usize = 256;
 
@@ -194,7 +196,7 @@ impl Composer {
                     (glyph::shown(cluster).0, look.map_or(palette.text, |(_, style)| *style))
                 }
             };
-            if drawn.width() > left {
+            if width(&drawn) > left {
                 put(screen, (x, area.y), &fit(Line::styled(drawn.into_owned(), style), left), low(left));
                 return;
             }
@@ -255,44 +257,10 @@ fn low(n: usize) -> u16 {
     u16::try_from(n).unwrap_or(u16::MAX)
 }
 
-/// Foreign text as one row: line ends and controls as marks.
+/// Foreign text as one row, as much of it as a screen could show.
 pub(super) fn on_one_row(text: &str) -> String {
-    // More than any screen shows of a row.
-    let clusters = text.graphemes(true).take(1_000);
-    clusters
-        .map(|cluster| if cluster.contains('\n') { "↵".into() } else { glyph::shown(cluster).0 })
-        .collect()
-}
-
-/// Cuts a line to `width` columns, with `…` where something is missing.
-pub(super) fn fit(line: Line<'static>, width: usize) -> Line<'static> {
-    if line.width() <= width {
-        return line;
-    }
-    let style = line.style;
-    let mut spans = Vec::new();
-    let mut left = width.saturating_sub(1);
-    for span in line.spans {
-        let mut kept = String::new();
-        for cluster in span.content.graphemes(true) {
-            let wide = cluster.width();
-            if wide > left {
-                left = 0;
-                break;
-            }
-            left -= wide;
-            kept.push_str(cluster);
-        }
-        spans.push(Span::styled(kept, span.style));
-        if left == 0 {
-            break;
-        }
-    }
-    if width > 0 {
-        let last = spans.last().map_or(Style::new(), |span| span.style);
-        spans.push(Span::styled("…", last));
-    }
-    Line::from(spans).style(style)
+    let end = text.char_indices().nth(MOST_SHOWN).map_or(text.len(), |(at, _)| at);
+    clean_line(&text[..end]).into_owned()
 }
 
 /// `text` with the characters at `fits` in bold.

@@ -5,9 +5,9 @@ use nucleo_matcher::{Config, Matcher, Utf32Str};
 use ratatui::text::{Line, Span};
 
 use super::List;
-use crate::tui::composer::view::fit;
 use crate::tui::composer::{Command, Offered, State};
 use crate::tui::palette::Palette;
+use crate::tui::text::fit;
 
 /// From how many letters on a word of the help finds a command too.
 const HELP_FROM: usize = 3;

@@ -7,8 +7,9 @@ use ratatui::text::{Line, Span};
 use super::List;
 use crate::tui::composer::index::{Hits, Index};
 use crate::tui::composer::keymap::Action;
-use crate::tui::composer::view::{fit, marked};
+use crate::tui::composer::view::marked;
 use crate::tui::palette::Palette;
+use crate::tui::text::fit;
 
 /// How long Tab waits for the answer to the last letter typed: unseen by a person, long for the index.
 const SETTLE: Duration = Duration::from_millis(30);
@@ -63,7 +64,7 @@ impl Files {
 
     /// Waits a moment for the answer to the last question.
     pub(super) fn settle(&mut self, index: Option<&Index>) {
-        if self.hits.of != self.asked
+        if !self.answered()
             && let Some(hits) = index.and_then(|index| index.answer(self.asked, SETTLE))
         {
             self.take(hits);
@@ -72,13 +73,25 @@ impl Files {
 
     /// The row to take; none while the answer is not there: the rows may be those of another question.
     pub(super) fn chosen(&self) -> Option<&str> {
-        let row = self.hits.rows.get(self.list.at).filter(|_| self.hits.of == self.asked);
+        let row = self.hits.rows.get(self.list.at).filter(|_| self.answered());
         row.map(|(name, _)| name.as_str())
+    }
+
+    /// Whether the rows are those of what is typed now.
+    pub(super) fn answered(&self) -> bool {
+        self.hits.of == self.asked
+    }
+
+    /// The names, once the answer is whole.
+    #[cfg(test)]
+    pub(crate) fn settled(&self) -> Option<Vec<String>> {
+        let whole = self.answered() && !self.hits.walking;
+        whole.then(|| self.hits.rows.iter().map(|(name, _)| name.clone()).collect())
     }
 
     pub(super) fn go(&mut self, action: Action) -> bool {
         let moved = !self.hits.rows.is_empty() && self.list.go(action, self.hits.rows.len());
-        self.held |= moved && self.hits.of == self.asked;
+        self.held |= moved && self.answered();
         moved
     }
 
@@ -89,7 +102,7 @@ impl Files {
     pub(super) fn lines(&self, (width, height): (usize, usize), palette: &Palette) -> Vec<Line<'static>> {
         let rows = &self.hits.rows;
         if rows.is_empty() {
-            let waits = self.hits.walking || self.hits.of != self.asked;
+            let waits = self.hits.walking || !self.answered();
             let text = if waits { "  looking for files" } else { "  no such file" };
             return vec![fit(Line::styled(text, palette.dim), width)];
         }

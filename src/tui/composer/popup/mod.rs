@@ -82,7 +82,7 @@ impl Popup {
                 (commands::lines(&composer.commands, (*list, found), size, palette), None)
             }
             Self::Files(files) => (files.lines(size, palette), None),
-            Self::Search(search) => search.lines(&composer.history, size, palette),
+            Self::Search(search) => search.lines(composer, size, palette),
         }
     }
 }
@@ -123,8 +123,10 @@ impl Composer {
                 files.settle(self.index.get());
                 let whole = self.token();
                 let Some(name) = files.chosen() else {
+                    // Half a name must not be sent because Enter was faster than the index.
+                    let waits = action == Action::Complete || !files.answered();
                     self.popup = Some(Popup::Files(files));
-                    return (action == Action::Complete).then_some(Did::Nothing);
+                    return waits.then_some(Did::Nothing);
                 };
                 // What is there in full already needs no completion: Enter sends it.
                 if action == Action::Submit && whole.as_ref().is_some_and(|(_, text)| text == name) {

@@ -1,15 +1,16 @@
 //! Searching what was sent: this folder first, then all.
 
 use ratatui::text::{Line, Span};
-use unicode_width::UnicodeWidthStr;
 
 use super::List;
+use crate::tui::composer::Composer;
 use crate::tui::composer::draft::Part;
 use crate::tui::composer::glyph;
 use crate::tui::composer::history::{History, Scope};
 use crate::tui::composer::keymap::Action;
-use crate::tui::composer::view::{fit, on_one_row};
+use crate::tui::composer::view::on_one_row;
 use crate::tui::palette::Palette;
+use crate::tui::text::{self, fit};
 
 /// Found texts that are kept.
 const MOST: usize = 200;
@@ -70,16 +71,17 @@ impl Search {
     /// The question, then what was found; and the column behind the question.
     pub(super) fn lines(
         &self,
-        history: &History,
+        composer: &Composer,
         (width, height): (usize, usize),
         palette: &Palette,
     ) -> (Vec<Line<'static>>, Option<usize>) {
         let (label, hint) = match self.scope {
-            Scope::Folder => ("sent here: ", "  ctrl+r all folders"),
-            Scope::All => ("sent anywhere: ", "  ctrl+r this folder"),
+            Scope::Folder => ("sent here: ", "all folders"),
+            Scope::All => ("sent anywhere: ", "this folder"),
         };
+        let hint = format!("  {} {hint}", composer.keymap.keys(Action::SearchHistory));
         let query = on_one_row(&self.query);
-        let column = label.width() + query.width();
+        let column = text::width(label) + text::width(&query);
         let head = vec![
             Span::styled(label, palette.accent),
             Span::styled(query, palette.text),
@@ -92,7 +94,7 @@ impl Search {
         for at in self.list.window(self.found.len(), height.min(super::ROWS).saturating_sub(1)) {
             let (mark, style) =
                 if at == self.list.at { ("› ", palette.accent) } else { ("  ", palette.text) };
-            let (text, folder) = history.shown(self.scope, self.found[at]);
+            let (text, folder) = composer.history.shown(self.scope, self.found[at]);
             let mut spans = vec![Span::styled(mark, palette.accent), Span::styled(on_one_row(text), style)];
             if self.scope == Scope::All {
                 spans.push(Span::styled(format!("  {}", on_one_row(folder)), palette.dim));

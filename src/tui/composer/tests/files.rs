@@ -9,28 +9,16 @@ use crate::tui::composer::mention::{There, tokens, written};
 const PATIENCE: Duration = Duration::from_secs(20);
 
 impl Kit {
-    /// Waits until the list is the whole answer to what stands behind the `@`.
+    /// Waits until the list is the whole answer to what stands behind the `@`; its names.
     fn settle(&mut self) -> Vec<String> {
-        let index = self.composer.index.get().unwrap();
-        let number = index.ask(&self.question());
-        let until = std::time::Instant::now() + PATIENCE;
-        let mut hits = index.answer(number, PATIENCE).unwrap();
-        while hits.walking && std::time::Instant::now() < until {
-            std::thread::yield_now();
-            hits = index.hits();
+        loop {
+            self.composer.poll();
+            let Some(Popup::Files(files)) = &self.composer.popup else { panic!("no list of files") };
+            if let Some(names) = files.settled() {
+                return names;
+            }
+            self.woken.recv_timeout(PATIENCE).expect("the index answers");
         }
-        self.composer.refresh();
-        let number = self.composer.index.get().unwrap().hits().of;
-        // The list asked again; the walk is through, so the answer is whole.
-        let newest = self.composer.index.get().unwrap().answer(number + 1, PATIENCE).unwrap_or(hits);
-        self.composer.poll();
-        newest.rows.into_iter().map(|(name, _)| name).collect()
-    }
-
-    fn question(&self) -> String {
-        let text = self.text();
-        let before = text.split('|').next().unwrap_or("");
-        before.rsplit('@').next().unwrap_or("").trim_start_matches('"').to_owned()
     }
 }
 
@@ -41,6 +29,7 @@ fn tree() -> Kit {
         "src/cart.rs",
         "src/[id]/(auth)/a b.ts",
         "README.md",
+        "x y/z.rs",
         ".github/ci.yml",
         ".env",
         ".git/config",
@@ -62,11 +51,13 @@ fn the_list_holds_what_git_would() {
     .gitignore
     README.md
     src/
+    "x y/"
     .github/ci.yml
     src/[id]/
     src/cart.rs
     src/main.rs
-    "src/[id]/(auth)/"
+    "x y/z.rs"
+    src/[id]/(auth)/
     "src/[id]/(auth)/a b.ts"
     "#);
 }
@@ -80,7 +71,9 @@ fn files_are_completed() {
         ("@src", "enter", "@src/ |"),
         ("@ab.t", "tab", "@\"src/[id]/(auth)/a b.ts\" |"),
         ("@\"a b", "tab", "@\"src/[id]/(auth)/a b.ts\" |"),
-        ("@(auth", "tab", "@\"src/[id]/(auth)/|"),
+        ("@(auth", "tab", "@src/[id]/(auth)/|"),
+        ("@\"x y", "tab", "@\"x y/|"),
+        ("@\"x y", "enter", "@\"x y/\" |"),
         ("@zzz", "tab", "@zzz|"),
         ("me@cart", "tab", "me@cart|"),
     ] {
@@ -115,7 +108,6 @@ fn a_name_in_full_is_sent_by_enter() {
     assert_eq!(draft.mentions[0].path, Path::new("src/cart.rs"));
 }
 
-/// New files are found when the list opens again, and what is open is not asked for again.
 #[test]
 fn a_loop_of_links_ends() {
     let mut kit = tree();

@@ -152,6 +152,24 @@ fn a_draft_survives_a_crash() {
 }
 
 #[test]
+fn two_sessions_of_one_name_keep_two_drafts() {
+    let mut kit = Kit::new();
+    kit.types("mine");
+    kit.composer.save_due(Instant::now(), &[]);
+    let mut other = kit.again(kit.folder.path(), "one");
+    other.paste("theirs");
+    other.save_due(Instant::now(), &[]);
+    drop(other);
+    let mut later = kit.again(kit.folder.path(), "one");
+    later.recover();
+    assert_eq!(later.editor_text(), "theirs");
+    drop(std::mem::replace(&mut kit.composer, later));
+    let mut last = kit.again(kit.folder.path(), "one");
+    last.recover();
+    assert_eq!(last.editor_text(), "mine");
+}
+
+#[test]
 fn drafts_are_written_once_a_second_and_only_when_changed() {
     let mut kit = Kit::new();
     let start = Instant::now();

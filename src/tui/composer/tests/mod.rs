@@ -9,7 +9,7 @@ mod screen;
 mod sending;
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use tempfile::TempDir;
@@ -22,6 +22,8 @@ pub(super) struct Kit {
     pub(super) composer: Composer,
     pub(super) folder: TempDir,
     pub(super) state: TempDir,
+    /// Hears the index.
+    pub(super) woken: mpsc::Receiver<()>,
 }
 
 pub(super) fn command(name: &str, args: &str, help: &str) -> Command {
@@ -42,8 +44,12 @@ fn commands() -> Vec<Command> {
 impl Kit {
     pub(super) fn new() -> Self {
         let (folder, state) = (TempDir::new().unwrap(), TempDir::new().unwrap());
-        let composer = Composer::new(settings(folder.path(), state.path(), "one"));
-        Self { composer, folder, state }
+        let (wake, woken) = mpsc::channel();
+        let wake = Arc::new(move || {
+            let _ = wake.send(());
+        });
+        let composer = Composer::new(Settings { wake, ..settings(folder.path(), state.path(), "one") });
+        Self { composer, folder, state, woken }
     }
 
     /// With a text in it, the cursor at `|`.

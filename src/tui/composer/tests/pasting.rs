@@ -51,7 +51,8 @@ fn a_block_is_one_character() {
         ("delete", "ab|c"),
         ("ctrl+_", "ab|[pasted 9 lines · 126 B]c"),
         ("right backspace", "ab|c"),
-        ("ctrl+_ alt+b", "|ab[pasted 9 lines · 126 B]c"),
+        ("ctrl+_ alt+b", "ab|[pasted 9 lines · 126 B]c"),
+        ("alt+b", "|ab[pasted 9 lines · 126 B]c"),
         ("ctrl+e ctrl+w", "|"),
         ("ctrl+y", "ab[pasted 9 lines · 126 B]c|"),
     ] {

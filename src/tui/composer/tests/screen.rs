@@ -23,7 +23,7 @@ fn shot(composer: &Composer, width: u16, most: u16) -> String {
                 skip -= 1;
                 continue;
             }
-            let wide = unicode_width::UnicodeWidthStr::width(cell.symbol()).max(1);
+            let wide = crate::tui::text::width(cell.symbol()).max(1);
             skip = wide - 1;
             let here = (cursor.x, cursor.y) == (x, y);
             row.push_str(if here && cell.symbol() == " " { "█" } else { cell.symbol() });
