@@ -7,8 +7,8 @@ use ratatui::text::{Line, Span};
 use super::super::code::Code;
 use super::super::measure::columns;
 use super::super::{Hang, clean, clean_line, wrap};
+use super::CODE;
 use super::table::Table;
-use super::{CODE, behind};
 use crate::tui::palette::Palette;
 
 /// What the item that a block is begins with.
@@ -291,7 +291,7 @@ impl<'p> Writer<'p> {
         let start = if language.is_empty() { lines.iter().position(full).unwrap_or(end) } else { 0 };
         for line in &lines[start..end] {
             let painted = code.line(line, self.palette);
-            self.level().rest = Line::raw(behind(line));
+            self.level().rest = Line::raw(super::hang(line));
             self.level().used = false;
             self.put(&painted);
         }
