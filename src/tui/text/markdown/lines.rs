@@ -6,6 +6,9 @@ use super::super::clean_line;
 /// A line that holds more bytes is taken in parts.
 const LINE: usize = 8 * 1024;
 
+/// Containers in one another whose marks are followed.
+const DEPTH: usize = 32;
+
 /// Text that has arrived, line by line.
 #[derive(Clone, Default)]
 pub(super) struct Source {
@@ -153,7 +156,8 @@ pub(super) fn inside(mut line: &str, fence: &mut Option<Fence>) -> bool {
         }
         return false;
     }
-    loop {
+    // Deeper than anybody nests; each level costs the whole line.
+    for _ in 0..DEPTH {
         match Shape::of(line) {
             Shape::Text => return true,
             // Nested, and so on; what holds the text there need not be known.
@@ -171,6 +175,7 @@ pub(super) fn inside(mut line: &str, fence: &mut Option<Fence>) -> bool {
             Shape::Blank | Shape::Heading | Shape::Rule => return false,
         }
     }
+    true
 }
 
 /// A fence that was opened.

@@ -1,6 +1,6 @@
 //! One block of Markdown as rows.
 
-use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{BlockQuoteKind, CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
@@ -156,7 +156,7 @@ impl<'p> Writer<'p> {
                 self.open(Level { first: bar.clone(), rest: bar, loose: true, ..Level::default() });
                 if let Some(kind) = kind {
                     self.begin();
-                    self.put(&Line::styled(format!("{kind:?}"), p.quote.patch(p.strong)));
+                    self.put(&Line::styled(title(kind), p.quote.patch(p.strong)));
                     self.level().filled = false;
                 }
             }
@@ -411,6 +411,17 @@ impl<'p> Writer<'p> {
 
     fn indent(&self) -> usize {
         columns(&self.hang().rest)
+    }
+}
+
+/// What a quote of a kind says of itself.
+fn title(kind: BlockQuoteKind) -> &'static str {
+    match kind {
+        BlockQuoteKind::Note => "Note",
+        BlockQuoteKind::Tip => "Tip",
+        BlockQuoteKind::Important => "Important",
+        BlockQuoteKind::Warning => "Warning",
+        BlockQuoteKind::Caution => "Caution",
     }
 }
 
