@@ -219,7 +219,7 @@ impl Markdown {
                 let number = marker.number.map(|own| self.count.map_or(own, |count| count.saturating_add(1)));
                 self.count = number;
                 let mut fence = None;
-                let lazy = lines::inside(line.get(marker.content..).unwrap_or_default(), &mut fence);
+                let lazy = lines::inside(lines::behind(line, marker.content), &mut fence);
                 self.open = Open::Item(Item { marker, number, shift: 0, fence, blank: false, lazy });
                 self.add(line, out);
             }
@@ -289,7 +289,7 @@ impl Markdown {
         if !self.gap {
             rows.resize(held, Line::default());
         }
-        rows.extend(wrap(&painted, out.width, Hang::new(CODE, behind(line))));
+        rows.extend(wrap(&painted, out.width, Hang::new(CODE, hang(line))));
         self.give(rows, out);
     }
 
@@ -309,7 +309,7 @@ impl Markdown {
 const CODE: &str = "  ";
 
 /// What the rest of a long line of code stands behind: further in than its start.
-fn behind(line: &str) -> String {
+fn hang(line: &str) -> String {
     format!("{CODE}  {}", " ".repeat(lines::indent(line)))
 }
 
@@ -342,7 +342,7 @@ impl Item {
         if shifted >= content {
             self.blank = false;
             let line = format!("{}{line}", " ".repeat(shifted - indent));
-            self.lazy = lines::inside(&line[content.min(line.len())..], &mut self.fence);
+            self.lazy = lines::inside(lines::behind(&line, content), &mut self.fence);
             return Some(line);
         }
         let goes_on = match shape {
