@@ -289,12 +289,13 @@ impl Agent {
         env.extend(ENV.iter().map(|(name, value)| (name.into(), value.into())));
         let limits = Limits { bytes: MOST_BYTES, lines: MOST_LINES, keep: Keep::Tail };
         let plain = ShellRules::default();
+        let under = self.under(&[]);
         let cx = tools::ToolCx {
             limits,
             shell: &plain,
             env: &env,
             shell_timeout_most: check.limit,
-            ..self.tool_cx(&check.call(), &rules, &spill)
+            ..self.tool_cx(&check.call(), (&rules, &spill), &under)
         };
         self.act(&check.call().action, &cx).await
     }

@@ -27,8 +27,11 @@ impl Agent {
                 continue;
             }
             let call = reading(&path, most);
-            let cx = ToolCx { limits: limits.clone(), ..self.tool_cx(&call, &rules, &spill) };
-            let outcome = self.toolbox.run(&call.action, &cx).await;
+            let outcome = {
+                let under = self.under(&[]);
+                let cx = ToolCx { limits: limits.clone(), ..self.tool_cx(&call, (&rules, &spill), &under) };
+                self.toolbox.run(&call.action, &cx).await
+            };
             if !is_short(&outcome, most) {
                 continue;
             }

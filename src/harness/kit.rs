@@ -486,6 +486,11 @@ impl Kit {
             | Saying::Form { .. }
             | Saying::Unfit { .. }
             | Saying::Ran { .. }
+            | Saying::Declined { .. }
+            | Saying::Edited { .. }
+            | Saying::Again
+            | Saying::NotAgain { .. }
+            | Saying::Stance { .. }
             | Saying::JobEnded { .. } => None,
         };
         let own = own.and_then(|file| self.texts.render(file, &values).ok());

@@ -37,7 +37,7 @@ pub fn files(text: &str, files: &[NewText], path: Option<&str>) -> Vec<(String, 
 }
 
 impl Ask<'_> {
-    fn sections(&self, cx: &ToolCx<'_>) -> Result<Vec<Section>, Outcome> {
+    pub(super) fn sections(&self, cx: &ToolCx<'_>) -> Result<Vec<Section>, Outcome> {
         let mut sections = Vec::new();
         if !self.text.trim().is_empty() {
             let fuzz = usize::try_from(self.fuzz.unwrap_or(0).min(FUZZ_MOST)).unwrap_or(0);

@@ -47,6 +47,7 @@ impl Run<'_> {
             check,
             bounds: Bounds { steps: Some(40), ..Bounds::default() },
             unattended: true,
+            permit: Default::default(),
             desk: tack::agent::Desk::default(),
             holds: Holds::Alone,
             stopper,

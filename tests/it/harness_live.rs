@@ -60,6 +60,7 @@ async fn play_with(
         check: Default::default(),
         bounds: Bounds::default(),
         unattended: true,
+        permit: Default::default(),
         desk: tack::agent::Desk::default(),
         holds: Holds::Alone,
         stopper,

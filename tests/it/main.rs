@@ -61,6 +61,8 @@ mod native;
 mod newcomer;
 mod newuser;
 #[cfg(target_os = "linux")]
+mod permit;
+#[cfg(target_os = "linux")]
 mod probe;
 mod run_on;
 mod sandbox;
