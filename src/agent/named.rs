@@ -38,7 +38,7 @@ impl Agent {
             let text = self.harness.say(&Saying::Shown { path: &path, text: &outcome.text });
             let known = |body: &Body| matches!(body, Body::Note(note) if note.text == text);
             if !self.items.iter().any(|item| known(&item.body)) {
-                self.note(NoteKind::Fact, text).await;
+                self.note(NoteKind::Shown, text).await;
                 shown += 1;
             }
         }

@@ -124,7 +124,8 @@ fn start(
     })?;
     let text = read_prompt(prompt, flags)?;
     let images = images(&flags.image, &ready)?;
-    let turn = Turn { said: Said { text, images }, schema, timeout: flags.timeout };
+    let turn =
+        Turn { said: Said { text, images }, schema, timeout: flags.timeout, nobody: setup::approvals(flags) };
     run_ready(ready, turn, &output(exec))
 }
 
@@ -212,12 +213,15 @@ pub(super) struct Turn {
     pub(super) schema: Option<Schema>,
     /// Seconds it may take.
     pub(super) timeout: Option<u64>,
+    /// Said where a flag expects that somebody can be asked.
+    pub(super) nobody: Option<String>,
 }
 
 /// Runs one turn with its frontend, watches for signals, and gives the exit code.
 pub(super) fn run_ready(ready: Ready, turn: Turn, output: &Output) -> Result<i32, CliError> {
-    let Turn { said, schema, timeout } = turn;
-    let Ready { setup, warnings, _scratch } = ready;
+    let Turn { said, schema, timeout, nobody } = turn;
+    let Ready { setup, mut warnings, _scratch, .. } = ready;
+    warnings.extend(nobody);
     let stopper = setup.stopper.clone();
     let (out, heard) = events(stopper.token());
     let out = match output.format {

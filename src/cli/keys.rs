@@ -20,6 +20,11 @@ pub(super) enum KeyState {
 }
 
 impl KeyState {
+    /// A request can be made with it.
+    pub(super) fn is_there(&self) -> bool {
+        *self != Self::Missing
+    }
+
     /// For scripts.
     pub(super) fn word(&self) -> &'static str {
         match self {

@@ -16,6 +16,7 @@ mod local;
 mod login;
 mod models;
 mod providers;
+mod repl;
 mod sandbox;
 mod sessions;
 mod setup;
@@ -34,14 +35,16 @@ use error::CliError;
 /// A terminal coding agent whose harness is a folder of readable files.
 #[derive(Parser, Debug)]
 #[command(name = "tack", version, disable_help_subcommand = true, args_conflicts_with_subcommands = false)]
-#[command(override_usage = "tack -p PROMPT [OPTIONS]\n       tack [OPTIONS] COMMAND")]
+#[command(
+    override_usage = "tack [PROMPT] [OPTIONS]\n       tack -p PROMPT [OPTIONS]\n       tack [OPTIONS] COMMAND"
+)]
 struct Cli {
     /// Run this one prompt without a screen; the same as `tack exec PROMPT`
     #[arg(short = 'p', long = "print", value_name = "PROMPT", num_args = 0..=1, default_missing_value = "-")]
     print: Option<String>,
 
-    // Starts an interactive session, which is not built yet.
-    #[arg(value_name = "PROMPT", hide = true)]
+    /// Start an interactive session with this prompt; without one, wait for it
+    #[arg(value_name = "PROMPT")]
     prompt: Option<String>,
 
     #[command(flatten)]
@@ -76,9 +79,9 @@ enum Command {
     Models(models::Args),
     /// See whether all is set up: key, server, window, sandbox
     Doctor(Box<doctor::Args>),
+    /// Go on with an earlier session
+    Resume(ResumeArgs),
     // Named in the contract and not built yet: not in the help, one sentence when called.
-    #[command(hide = true)]
-    Resume(Later),
     #[command(hide = true)]
     Fork(Later),
     #[command(hide = true)]
@@ -91,6 +94,21 @@ enum Command {
     Completions(Later),
     #[command(hide = true)]
     Update(Later),
+}
+
+#[derive(clap::Args, Debug)]
+struct ResumeArgs {
+    /// Id of the session, or the beginning of it; without one, choose from a list
+    #[arg(value_name = "ID")]
+    id: Option<String>,
+    /// The latest session, of this folder before all others
+    #[arg(long)]
+    last: bool,
+    /// List those of all folders
+    #[arg(long)]
+    all: bool,
+    #[command(flatten)]
+    session: SessionFlags,
 }
 
 /// Takes whatever follows, to say the same of it.
@@ -119,8 +137,7 @@ fn dispatch(cli: Cli) -> Result<i32, CliError> {
             (Some(dash), Some(prompt)) if dash == "-" => exec::run_prompt(Some(&prompt), &session, &exec),
             (Some(_), Some(_)) => Err(CliError::usage("two prompts: give one")),
             (Some(print), None) => exec::run_prompt(Some(&print), &session, &exec),
-            (None, _) => Err(CliError::usage("the interactive session is not built yet")
-                .hint("run one prompt with: tack -p \"PROMPT\"")),
+            (None, prompt) => repl::run(prompt, &repl::First::New, &session),
         },
         Some(_) if print.is_some() => Err(CliError::usage("-p goes without a subcommand")),
         Some(Command::Exec(args)) => exec::run(*args, session, exec),
@@ -128,8 +145,14 @@ fn dispatch(cli: Cli) -> Result<i32, CliError> {
         Some(Command::Harness(args)) => harness::run(&args, &session),
         Some(Command::Sandbox(args)) => sandbox::run(args),
         Some(Command::Demo(args)) => demo::run(*args, session, exec),
-        Some(Command::Resume(_)) => {
-            Err(later("resume").hint("go on in one-shot mode with: tack exec resume"))
+        Some(Command::Resume(args)) => {
+            let first = match (args.id, args.last, args.all) {
+                (Some(_), true, _) => return Err(CliError::usage("give an id or --last, not both")),
+                (Some(id), false, _) => repl::First::Id(id),
+                (None, true, _) => repl::First::Last,
+                (None, false, _) => repl::First::Choose,
+            };
+            repl::run(None, &first, &session.merge(args.session))
         }
         Some(Command::Fork(_)) => Err(later("fork")),
         Some(Command::Models(args)) => models::run(&args, &session),

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::args::SessionFlags;
 use super::error::CliError;
-use super::setup;
+use super::setup::{self, Base};
 use crate::config;
 use crate::model::WireKind;
 use crate::wire::provider::shown;
@@ -19,8 +19,16 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, flags: &SessionFlags) -> Result<i32, CliError> {
-    let base = setup::base(flags)?;
-    let mut out = std::io::stdout().lock();
+    list(&setup::base(flags)?, args.json, &mut std::io::stdout().lock())?;
+    Ok(0)
+}
+
+/// The list for a person.
+pub(super) fn write(base: &Base, out: &mut dyn Write) -> Result<(), CliError> {
+    list(base, false, out)
+}
+
+fn list(base: &Base, as_json: bool, out: &mut dyn Write) -> Result<(), CliError> {
     for id in config::known(&base.config) {
         let provider = match config::resolve(&base.config, &id, &base.env, &base.dirs) {
             Ok(provider) => provider,
@@ -33,7 +41,7 @@ pub(super) fn run(args: &Args, flags: &SessionFlags) -> Result<i32, CliError> {
         let wires: Vec<&str> = provider.wires().into_iter().map(WireKind::name).collect();
         let (name, key) = (&provider.name, state.text(&provider));
         let address = provider.url("").map(|url| shown(&url)).unwrap_or_default();
-        if args.json {
+        if as_json {
             let line = json!({
                 "id": id, "name": name, "wire": provider.wire.name(), "wires": wires, "base_url": address, "local": provider.local,
                 "env_key": provider.env_key, "key": state.word(),
@@ -44,5 +52,5 @@ pub(super) fn run(args: &Args, flags: &SessionFlags) -> Result<i32, CliError> {
             writeln!(out, "{id:<16} {name:<22} {wires:<23}  {key:<28}  {address}")?;
         }
     }
-    Ok(0)
+    Ok(())
 }

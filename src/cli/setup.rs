@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::args::{Approval, SessionFlags, SessionMode};
-use super::choice::Chosen;
+use super::choice::{Chosen, Named};
 use super::error::CliError;
 use super::learn::Ask;
 use crate::agent::{Bounds, Launcher as Programs, Permit, Setup, Stance, Stopper, scene};
@@ -57,6 +57,8 @@ pub(super) enum Which {
 pub(super) struct Ready {
     pub(super) setup: Setup,
     pub(super) warnings: Vec<String>,
+    /// Nobody named the harness.
+    pub(super) auto: bool,
     pub(super) _scratch: Option<Scratch>,
 }
 
@@ -316,6 +318,7 @@ impl Base {
         }
         self.learn(Ask::ForAuto, flags.timeout)?;
         let chosen = self.priced(flags)?;
+        let auto = matches!(self.named(&chosen.model), Named::Nobody);
         let (client, holds) = (chosen.client()?, chosen.holds());
         let scratch = self.session_tmp(flags)?;
         let place = (self.first_mode(flags), scratch.as_ref().map(Scratch::path));
@@ -328,7 +331,6 @@ impl Base {
         warnings.extend(notices);
         warnings.extend(self.projects_part(chosen.harness.id()));
         warnings.extend(chosen.tight);
-        warnings.extend(approvals(flags));
         let (book, unread) = self.rules();
         warnings.extend(unread);
         if let Some(loaded) = &loaded {
@@ -360,7 +362,7 @@ impl Base {
             holds,
             stopper,
         };
-        Ok(Ready { setup, warnings, _scratch: scratch })
+        Ok(Ready { setup, warnings, auto, _scratch: scratch })
     }
 }
 
@@ -386,7 +388,7 @@ fn no_price(model: &Model) -> CliError {
 }
 
 /// Nobody can be asked in one-shot mode, which is said where a flag expects otherwise.
-fn approvals(flags: &SessionFlags) -> Option<String> {
+pub(super) fn approvals(flags: &SessionFlags) -> Option<String> {
     let asks = matches!(flags.ask_for_approval, Some(Approval::Untrusted))
         || matches!(flags.mode, Some(SessionMode::Ask));
     asks.then(|| {

@@ -67,7 +67,7 @@ pub(super) const ROOT: &[Key] = &[
     ("projects", Foreign),
     ("show_raw_agent_reasoning", Foreign),
     ("tools", Foreign),
-    ("tui", Foreign),
+    ("tui", Table(TUI)),
     ("web_search", Foreign),
 ];
 
@@ -106,6 +106,30 @@ const PROVIDER: &[Key] = &[
 
 const MODEL: &[Key] = &[("class", OneOf(&["S", "M", "L", "F"])), ("harness", Text)];
 
+/// Besides `keys`, what Codex has there.
+const TUI: &[Key] = &[
+    ("keys", TextMap),
+    ("alternate_screen", Foreign),
+    ("animations", Foreign),
+    ("keymap", Foreign),
+    ("model_availability_nux", Foreign),
+    ("notification_condition", Foreign),
+    ("notification_method", Foreign),
+    ("notifications", Foreign),
+    ("pet", Foreign),
+    ("pet_anchor", Foreign),
+    ("raw_output_mode", Foreign),
+    ("resume_cwd", Foreign),
+    ("session_picker_view", Foreign),
+    ("show_tooltips", Foreign),
+    ("status_line", Foreign),
+    ("status_line_use_colors", Foreign),
+    ("terminal_resize_reflow_max_rows", Foreign),
+    ("terminal_title", Foreign),
+    ("theme", Foreign),
+    ("vim_mode_default", Foreign),
+];
+
 const CHECK: &[Key] = &[("command", Text), ("limit", Count)];
 
 const AUTH: &[Key] = &[
@@ -132,6 +156,8 @@ pub(super) const USER_ONLY: &[&[&str]] = &[
     &["sandbox", "env_pass"],
     &["sandbox", "launcher"],
     &["sandbox_workspace_write", "writable_roots"],
+    // A key that suddenly does something else is a trap.
+    &["tui"],
 ];
 
 /// A key that a project may only make stricter than the user's own file has it.

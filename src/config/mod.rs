@@ -84,6 +84,7 @@ pub struct Config {
     /// The model's class, whatever its name says; `[models]` knows better for one of them.
     pub model_class: Option<Class>,
     pub check: CheckKeys,
+    pub tui: TuiKeys,
     /// By `provider/model`.
     pub models: BTreeMap<String, ModelKeys>,
     /// By `provider/model`.
@@ -135,6 +136,14 @@ pub struct CheckKeys {
     pub command: Option<String>,
     /// Seconds it may take; the harness's word when absent.
     pub limit: Option<u64>,
+}
+
+/// The interactive session.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct TuiKeys {
+    /// By name of an action: its keys, with blanks between.
+    pub keys: BTreeMap<String, String>,
 }
 
 /// A `[models."provider/model"]` table: what the user found out about one model.

@@ -156,7 +156,7 @@ impl Saying<'_> {
                 values.with("command", command).with("exit", exit).with("tail", tail)
             }
             Self::Ran { command, exit, output } => {
-                values.with("command", command).with("exit", exit).with("output", output)
+                values.with("command", command).with("exit", exit).with("tail", output)
             }
             Self::Declined { reason } | Self::NotAgain { reason } => values.with("reason", reason),
             Self::Edited { command } => values.with("command", command),

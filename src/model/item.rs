@@ -84,6 +84,8 @@ pub enum NoteKind {
     Ran,
     /// Facts about the session that changed, such as the sandbox or the folder.
     Fact,
+    /// A file that a prompt names, shown ahead of it.
+    Shown,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -93,6 +95,10 @@ pub struct Reply {
     #[serde(default)]
     pub usage: Usage,
     pub stop: Stop,
+    /// Places in the text, in bytes, that are calls written out: the reply was corrected, so they are no
+    /// calls any more, and not meant for the person.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub written_out: Vec<(usize, usize)>,
 }
 
 /// Who made a reply. What may be echoed back (thinking, ids) depends on it.
@@ -163,6 +169,10 @@ pub struct ToolResult {
 }
 
 impl Reply {
+    pub fn new(origin: Origin, parts: Vec<Part>, usage: Usage, stop: Stop) -> Self {
+        Self { origin, parts, usage, stop, written_out: Vec::new() }
+    }
+
     /// Its calls, in order.
     pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.parts.iter().filter_map(|part| match part {

@@ -30,7 +30,9 @@ pub use item::{
     ToolResult, asked,
 };
 pub use look::{Glob, Grep, Read, Show};
-pub use outcome::{Cut, Keep, Limits, MOST_BYTES, MOST_LINES, Outcome, REPEAT, Seen, State};
+pub use outcome::{
+    Cut, FileChange, FileChangeKind, Keep, Limits, MOST_BYTES, MOST_LINES, Outcome, REPEAT, Seen, State,
+};
 pub use profile::{Calls, Model, Prices, Probed, Thinking, WireKind};
 pub use scene::{Entry, Git, Instructions, Project, Scene};
 pub use shown::steers;

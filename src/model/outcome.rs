@@ -26,6 +26,9 @@ pub struct Outcome {
     /// Files whose content the model now knows, so that a later edit can tell whether they changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub seen: Vec<Seen>,
+    /// What was done to files, for the person; no model is shown it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<FileChange>,
     /// Facts for result templates; each tool documents its own keys.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub data: Value,
@@ -42,6 +45,30 @@ pub enum State {
     Refused,
     /// Stopped in the middle; effects unknown.
     Interrupted,
+}
+
+/// What a call did to one file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileChange {
+    /// From the working folder where it lies below that.
+    pub path: String,
+    pub kind: FileChangeKind,
+    /// Lines that came and went.
+    pub added: u64,
+    pub removed: u64,
+    /// Hunks of a unified diff, without the names of the files; empty where they would be too large.
+    pub patch: String,
+    /// There is more than `patch` holds.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FileChangeKind {
+    Added,
+    Changed,
+    Removed,
 }
 
 /// How a long text was cut. `head + tail` is what is left; `text` of the outcome is the two joined

@@ -16,6 +16,7 @@ mod git;
 mod linux;
 #[cfg(unix)]
 mod none;
+mod own;
 mod policy;
 pub mod probe;
 #[cfg(unix)]
@@ -39,6 +40,7 @@ pub use env::EnvWish;
 pub use linux::{Linux, intercept};
 #[cfg(unix)]
 pub use none::Plain;
+pub use own::run_with_terminal;
 pub use policy::{By, Lift, PolicyError, Settled, Wish, real};
 pub use probe::system;
 pub use scratch::Scratch;

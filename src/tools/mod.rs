@@ -8,6 +8,7 @@
 #![allow(clippy::result_large_err)]
 
 mod change;
+mod changed;
 mod clean;
 mod diff;
 mod edit;
@@ -15,6 +16,7 @@ mod fetch;
 mod find;
 mod grep;
 mod guard;
+mod hunk;
 mod insert;
 mod jobs;
 mod keys;
@@ -54,7 +56,9 @@ use std::time::Instant;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::model::{Action, BlobId, Guards, Limits, Outcome, Seen, ShellRules, TodoItem, WriteMode};
+use crate::model::{
+    Action, BlobId, FileChange, Guards, Limits, Outcome, Seen, ShellRules, TodoItem, WriteMode,
+};
 use crate::sandbox::{Policy, Sandbox};
 
 pub use diff::files as diff_files;
@@ -107,6 +111,8 @@ pub struct Toolbox {
     printed: Mutex<printed::Printed>,
     refusals: Mutex<guard::Refusals>,
     undo: Mutex<undo::History>,
+    /// By the call that runs.
+    changed: Mutex<Vec<FileChange>>,
     tasks: Mutex<todo::Tasks>,
     jobs: jobs::Jobs,
     terminal: terminal::Terminal,
@@ -185,6 +191,7 @@ impl Toolbox {
         if cx.guards.seen && matches!(action, Action::Shell { .. } | Action::Job { .. } | Action::Grep(_)) {
             lock(&self.printed).note(&outcome.text);
         }
+        outcome.changes = self.take_changes();
         outcome.took = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
         outcome
     }

@@ -99,6 +99,8 @@ fn undo(toolbox: &Toolbox, cx: &ToolCx<'_>, raw: &str) -> Result<Outcome, Outcom
             Outcome::ok(format!("took back the making of {shown}: the file is gone again"))
         }
     };
+    let before = loaded.as_ref().map(|loaded| loaded.raw.as_slice());
+    toolbox.note_change(cx, &real, (before, step.before.as_deref()));
     outcome.data = json!({ "path": raw, "removed": step.before.is_none() });
     Ok(outcome)
 }

@@ -13,7 +13,18 @@
 //! The currency between them is [`ratatui::text::Line`]: one row of the screen or less, already clean.
 //! All text that did not come from tack's own source passes `text::clean` before it becomes a line.
 
+pub mod app;
+pub mod cell;
 pub mod composer;
+pub mod host;
+pub mod live;
+pub mod overlay;
+pub mod pager;
 pub mod palette;
+mod run;
+pub mod status;
 pub mod term;
 pub mod text;
+pub mod transcript;
+
+pub use run::{Start, run};

@@ -116,6 +116,8 @@ fn every_key_of_the_contract_is_read() {
         anything = { at = ["all"] }
         [tui]
         theme = 3
+        [tui.keys]
+        steer = "f5 ctrl+x"
         "#,
     );
     let loaded = kit.load().unwrap();
@@ -126,6 +128,7 @@ fn every_key_of_the_contract_is_read() {
     assert_eq!(config.sandbox_workspace_write.writable_roots, [PathBuf::from("/srv")]);
     assert_eq!(config.model_context_window, Some(32768));
     assert_eq!(config.prices["acme/acme-coder"].input, 1.0);
+    assert_eq!(config.tui.keys["steer"], "f5 ctrl+x");
     assert_eq!(config.model_providers["acme"].wire_api, Some(WireKind::Messages));
     assert!(config.check_for_update_on_startup && config.sandbox_workspace_write.network_access);
 }

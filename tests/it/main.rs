@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod agent_kit;
 mod bad;
 mod bad_place;
 mod bad_secret;
@@ -51,6 +52,10 @@ mod local;
 mod local_text;
 mod login;
 mod matrix;
+mod matrix_masks;
+mod mechanism_kit;
+mod mechanisms_files;
+mod mechanisms_turns;
 mod models;
 mod native;
 mod newcomer;

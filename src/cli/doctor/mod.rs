@@ -40,7 +40,7 @@ enum State {
 
 /// One thing that was looked at.
 #[derive(Clone, Debug, Serialize)]
-struct Check {
+pub(super) struct Check {
     name: &'static str,
     state: State,
     text: String,
@@ -70,22 +70,50 @@ impl Check {
     }
 }
 
+/// Whether the model is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    Quiet,
+    Call,
+}
+
 pub(super) fn run(args: Args, outer: SessionFlags) -> Result<i32, CliError> {
     let flags = outer.merge(args.session);
-    let mut checks = Vec::new();
-    match setup::base(&flags) {
-        Ok(base) => examine(base, &flags, args.call, &mut checks),
-        Err(error) => checks.push(Check::failed("configuration", error)),
-    }
-    // Of several failures the one in the settings has to be mended first.
-    let code = checks.iter().map(|check| check.code).max().unwrap_or(0);
+    let checks = examined(&flags, if args.call { Reach::Call } else { Reach::Quiet });
     let mut out = std::io::stdout().lock();
     if args.json {
+        let code = code(&checks);
         let text = serde_json::to_string_pretty(&json!({"ok": code == 0, "checks": checks}));
         writeln!(out, "{}", text.map_err(anyhow::Error::from)?)?;
         return Ok(code);
     }
-    for check in &checks {
+    write(&checks, &mut out)
+}
+
+/// All that was looked at.
+pub(super) fn examined(flags: &SessionFlags, reach: Reach) -> Vec<Check> {
+    let mut checks = Vec::new();
+    match setup::base(flags) {
+        Ok(base) => examine(base, flags, reach == Reach::Call, &mut checks),
+        Err(error) => checks.push(Check::failed("configuration", error)),
+    }
+    checks
+}
+
+/// Of several failures the one in the settings has to be mended first.
+fn code(checks: &[Check]) -> i32 {
+    checks.iter().map(|check| check.code).max().unwrap_or(0)
+}
+
+/// What came of asking the model for a call: the last thing that is looked at.
+pub(super) fn call_line(checks: &[Check]) -> Option<String> {
+    let call = checks.iter().find(|check| check.name == "call")?;
+    Some(call.text.clone())
+}
+
+/// Writes it for a person; gives the exit code.
+pub(super) fn write(checks: &[Check], out: &mut dyn Write) -> Result<i32, CliError> {
+    for check in checks {
         let mark = match check.state {
             State::Ok => "ok",
             State::Note => "note",
@@ -96,7 +124,7 @@ pub(super) fn run(args: Args, outer: SessionFlags) -> Result<i32, CliError> {
             writeln!(out, "{:23}{hint}", "")?;
         }
     }
-    Ok(code)
+    Ok(code(checks))
 }
 
 fn examine(mut base: Base, flags: &SessionFlags, call: bool, checks: &mut Vec<Check>) {

@@ -1,0 +1,296 @@
+//! `tack` without a prompt to run: the interactive session. Puts together what the frontend in `tui`
+//! asks for.
+
+mod mute;
+mod report;
+mod rows;
+
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+
+use super::args::SessionFlags;
+use super::choice::{DEMO, Named};
+use super::error::CliError;
+use super::learn::Ask;
+use super::runtime;
+use super::setup::{self, Base, Ready};
+use crate::agent::{Agent, Setup, Speaker, Stopper, events, scene};
+use crate::config;
+use crate::harness::Live;
+use crate::model::Model;
+use crate::sandbox::Policy;
+use crate::tui::host::{
+    Facts, HarnessRow, Host, Link, Mode, ModelRow, Opened, Reach, Report, SessionRow, Speaks, Which, Wish,
+};
+use crate::tui::transcript::Speech;
+use crate::tui::{self, Start};
+
+/// Operations that may wait for a session.
+const ROOM: usize = 16;
+/// How long sessions that were left may take to end what they run.
+const FAREWELL: Duration = Duration::from_secs(3);
+
+/// Which session to begin with.
+pub(super) enum First {
+    New,
+    Id(String),
+    Last,
+    /// The person chooses from a list.
+    Choose,
+}
+
+pub(super) fn run(prompt: Option<String>, first: &First, flags: &SessionFlags) -> Result<i32, CliError> {
+    if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
+        return Err(CliError::usage("an interactive session needs a terminal")
+            .hint("run one prompt without one: tack exec PROMPT"));
+    }
+    let repl = Arc::new(Repl { flags: flags.clone(), ended: Mutex::default() });
+    let which = match first {
+        First::New | First::Choose => setup::Which::New,
+        First::Id(id) => setup::Which::Id(id.clone()),
+        First::Last => setup::Which::Last,
+    };
+    let (opened, state) = repl.open_first(&which)?;
+    let start =
+        Start { prompt, choose: matches!(first, First::Choose), state, env: |name| std::env::var(name).ok() };
+    let code = runtime()?.block_on(tui::run(repl.clone(), opened, start));
+    repl.farewell();
+    Ok(code.map_err(|error| CliError::failed(format!("the terminal cannot be used: {error}")))?)
+}
+
+struct Repl {
+    flags: SessionFlags,
+    /// Each tells when a session's thread is over.
+    ended: Mutex<Vec<std::sync::mpsc::Receiver<()>>>,
+}
+
+impl Repl {
+    /// The session to begin with. Where no model is set up, one that can be looked around in.
+    fn open_first(&self, which: &setup::Which) -> Result<(Opened, Option<PathBuf>), CliError> {
+        let base = setup::base(&self.flags)?;
+        let asked = self.flags.oss || self.flags.local_provider.is_some();
+        if asked
+            || base.config.model.is_some()
+            || base.config.model_provider.is_some()
+            || base.chosen().is_ok()
+        {
+            return self.open_as(which, base);
+        }
+        let mut flags = self.flags.clone();
+        flags.provider = Some(DEMO.to_owned());
+        flags.model = Some(mute::NAME.to_owned());
+        flags.harness.get_or_insert_with(|| "minimal".to_owned());
+        let quiet = Self { flags, ended: Mutex::default() };
+        let base = setup::base(&quiet.flags)?;
+        let mut came = quiet.open_with(which, base, |setup| setup.client = Arc::new(mute::Mute))?;
+        (came.0.facts.mute, came.0.facts.speaks.auto) = (true, true);
+        let ended = std::mem::take(&mut *quiet.ended.lock().unwrap_or_else(PoisonError::into_inner));
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner).extend(ended);
+        Ok(came)
+    }
+
+    fn open_as(&self, which: &setup::Which, base: Base) -> Result<(Opened, Option<PathBuf>), CliError> {
+        self.open_with(which, base, |_| {})
+    }
+
+    fn open_with(
+        &self,
+        which: &setup::Which,
+        base: Base,
+        change: impl FnOnce(&mut Setup),
+    ) -> Result<(Opened, Option<PathBuf>), CliError> {
+        let state = base.dirs.state.clone();
+        let home = base.dirs.home.clone();
+        let library = base.library.clone();
+        let stopper = Stopper::default();
+        let Ready { mut setup, warnings, auto, _scratch } =
+            base.ready(&self.flags, which, stopper.clone())?;
+        setup.unattended = false;
+        change(&mut setup);
+        let desk = setup.desk.clone();
+        let facts = Facts {
+            speaks: speaks(&library, &setup.model, setup.harness.id(), auto),
+            folder: shortened(&setup.policy.cwd, home.as_deref()),
+            branch: scene::git(&setup.policy.cwd).map(|git| format!("git {}", git.branch)),
+            mode: mode(&self.flags, &setup.policy),
+            sandbox: sandbox(&setup.policy),
+            instructions: instructions(&setup.policy.cwd),
+            cwd: setup.policy.cwd.clone(),
+            mute: false,
+        };
+        let items = setup.loaded.as_ref().map(|loaded| loaded.items.clone()).unwrap_or_default();
+        let blobs = setup.session.blobs();
+        let (ops, asked) = mpsc::channel(ROOM);
+        // Pulled only when all of tack ends: between turns the channel is as before.
+        let (out, heard) = events(tokio_util::sync::CancellationToken::new());
+        let (over, ended) = std::sync::mpsc::sync_channel(1);
+        let work = move || {
+            let _over = over;
+            let _scratch = _scratch;
+            let Ok(runtime) = runtime() else { return };
+            runtime.block_on(async {
+                let mut agent = Agent::new(setup, out);
+                if agent.open(Vec::new()).await.is_ok() {
+                    agent.serve(asked).await;
+                }
+                agent.close().await;
+            });
+            runtime.shutdown_background();
+        };
+        let started = std::thread::Builder::new().name("session".to_owned()).spawn(work);
+        started.map_err(|error| CliError::failed(format!("cannot start: {error}")))?;
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner).push(ended);
+        let keep = Box::new(move |bytes: &[u8]| blobs.keep(bytes));
+        let link = Link { ops, desk, stopper, keep };
+        Ok((Opened { link, events: heard, facts, items, warnings }, state))
+    }
+
+    /// Waits for the sessions to end what they run, but not for ever.
+    fn farewell(&self) {
+        let ended = std::mem::take(&mut *self.ended.lock().unwrap_or_else(PoisonError::into_inner));
+        for one in ended {
+            // Nothing is ever sent: the thread's end is what is waited for.
+            let _ = one.recv_timeout(FAREWELL);
+        }
+    }
+
+    /// The settings with another model or harness for this run.
+    fn with(&self, wish: &Wish) -> SessionFlags {
+        let mut flags = self.flags.clone();
+        if let Some((provider, name)) = &wish.model {
+            (flags.provider, flags.model) = (Some(provider.clone()), Some(name.clone()));
+        }
+        flags.harness.clone_from(&wish.harness);
+        if let Some(effort) = &wish.effort {
+            flags.config.push(format!("model_reasoning_effort={effort}"));
+        }
+        flags
+    }
+
+    fn speaker_for(&self, wish: &Wish) -> Result<(Box<Speaker>, Speaks, Vec<String>), CliError> {
+        let flags = self.with(wish);
+        let mut base = setup::base(&flags)?;
+        base.use_local(&flags)?;
+        base.learn(Ask::ForAuto, flags.timeout)?;
+        let chosen = base.priced(&flags)?;
+        let auto = matches!(base.named(&chosen.model), Named::Nobody);
+        let (client, holds) = (chosen.client()?, chosen.holds());
+        let speaks = speaks(&base.library, &chosen.model, chosen.harness.id(), auto);
+        let live = Some(Live::new(base.library.clone(), chosen.harness.id()));
+        let speaker = Speaker { model: chosen.model, client, harness: chosen.harness, live, holds };
+        Ok((Box::new(speaker), speaks, chosen.tight))
+    }
+}
+
+impl Host for Repl {
+    fn open(&self, which: &Which) -> Result<Opened, String> {
+        let which = match which {
+            Which::New => setup::Which::New,
+            Which::Id(id) => setup::Which::Id(id.clone()),
+            Which::Last => setup::Which::Last,
+        };
+        let base = setup::base(&self.flags).map_err(said)?;
+        self.open_as(&which, base).map(|(opened, _)| opened).map_err(said)
+    }
+
+    fn speaker(&self, wish: &Wish) -> Result<(Box<Speaker>, Speaks, Vec<String>), String> {
+        self.speaker_for(wish).map_err(said)
+    }
+
+    fn harnesses(&self, model: &Model) -> Vec<HarnessRow> {
+        setup::base(&self.flags).map(|base| rows::harnesses(&base, model)).unwrap_or_default()
+    }
+
+    fn models(&self) -> Vec<ModelRow> {
+        setup::base(&self.flags).map(|base| rows::models(&base)).unwrap_or_default()
+    }
+
+    fn try_model(&self, provider: &str, name: &str) -> Result<String, String> {
+        report::try_model(&self.flags, provider, name).map_err(said)
+    }
+
+    fn make_usual(&self, model: &Model, harness: &str) -> Result<String, String> {
+        let base = setup::base(&self.flags).map_err(said)?;
+        let file = base.dirs.config_file().ok_or("there is no folder of settings: set HOME or TACK_HOME")?;
+        let name = format!("{}/{}", model.provider, model.name);
+        config::keep_harness(&file, &name, harness).map_err(|error| error.to_string())?;
+        Ok(format!("{name} is spoken to under {harness} from now on; set in {}", file.display()))
+    }
+
+    fn login(&self, provider: &str, key: &str) -> Result<String, String> {
+        let base = setup::base(&self.flags).map_err(said)?;
+        super::login::store(&base, provider, key).map_err(said)
+    }
+
+    fn make_first(&self, provider: &str, name: &str) -> Result<String, String> {
+        let base = setup::base(&self.flags).map_err(said)?;
+        let file = base.dirs.config_file().ok_or("there is no folder of settings: set HOME or TACK_HOME")?;
+        let set = |key: &str, value: &str| config::Change::Set(vec![key.to_owned()], value.into());
+        let changes = [set("model", name), set("model_provider", provider)];
+        config::apply(&file, &changes).map_err(|error| error.to_string())?;
+        Ok(format!("tack starts with {name} from now on; set in {}", file.display()))
+    }
+
+    fn sessions(&self, reach: Reach) -> Vec<SessionRow> {
+        setup::base(&self.flags).map(|base| rows::sessions(&base, reach)).unwrap_or_default()
+    }
+
+    fn report(&self, what: Report) -> Result<String, String> {
+        report::of(&self.flags, what).map_err(said)
+    }
+}
+
+/// An error as one sentence, its hint behind it.
+fn said(error: CliError) -> String {
+    let (message, hint, _) = error.into_parts();
+    match hint {
+        Some(hint) => format!("{message} · {hint}"),
+        None => message,
+    }
+}
+
+fn speaks(library: &crate::harness::Library, model: &Model, harness: &str, auto: bool) -> Speaks {
+    let tools = library.sample(harness, model).map_or(1, |sample| sample.prompt.tools.len());
+    Speaks { model: model.clone(), harness: harness.to_owned(), auto, speech: Speech::with_tools(tools) }
+}
+
+fn mode(flags: &SessionFlags, policy: &Policy) -> Mode {
+    use super::args::SessionMode;
+    match (flags.mode, policy.mode) {
+        (_, crate::sandbox::Mode::DangerFullAccess) => Mode::Full,
+        (Some(SessionMode::Ask), _) => Mode::Ask,
+        (_, crate::sandbox::Mode::ReadOnly) => Mode::Plan,
+        (_, crate::sandbox::Mode::WorkspaceWrite) => Mode::Edits,
+    }
+}
+
+fn sandbox(policy: &Policy) -> String {
+    match policy.mode {
+        crate::sandbox::Mode::ReadOnly => "read-only sandbox".to_owned(),
+        crate::sandbox::Mode::WorkspaceWrite => "workspace-write sandbox".to_owned(),
+        crate::sandbox::Mode::DangerFullAccess => "no sandbox".to_owned(),
+    }
+}
+
+/// Names of the instruction files of the folder and the project's root.
+fn instructions(cwd: &Path) -> Vec<String> {
+    let root = scene::git(cwd).map(|git| PathBuf::from(git.root));
+    let mut places = vec![cwd.to_path_buf()];
+    places.extend(root.filter(|root| root != cwd));
+    let has = |name: &str| places.iter().any(|place| place.join(name).is_file());
+    // The second is read only where the first is not.
+    ["AGENTS.md", "CLAUDE.md"].into_iter().find(|name| has(name)).map(str::to_owned).into_iter().collect()
+}
+
+/// `~/src/shop`.
+fn shortened(cwd: &Path, home: Option<&Path>) -> String {
+    match home.and_then(|home| cwd.strip_prefix(home).ok()) {
+        Some(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
+        Some(rest) => format!("~/{}", rest.display()),
+        None => cwd.display().to_string(),
+    }
+}

@@ -1,0 +1,186 @@
+//! One frame: rows that are due, and the viewport below them.
+
+use std::io::{self, Write};
+use std::time::Instant;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::text::{Line, Span};
+
+use super::{App, view};
+use crate::tui::live;
+use crate::tui::status::Status;
+use crate::tui::term::{Alternate, Screen};
+use crate::tui::text;
+
+/// Rows of a composer, at most; it scrolls inside.
+const COMPOSER: u16 = 12;
+/// Screens smaller than this hold the composer only.
+const SMALL: (u16, u16) = (20, 5);
+
+/// The viewport, put together: rows over the composer, the composer, rows under it.
+struct Parts {
+    above: Vec<Line<'static>>,
+    /// Rows of the composer; 0: an overlay stands in its place.
+    composer: u16,
+    below: Vec<Line<'static>>,
+}
+
+impl App {
+    /// Draws what changed; writes nothing when nothing did.
+    pub fn draw<W: Write>(&mut self, screen: &mut Screen<W>, now: Instant) -> io::Result<()> {
+        let size = (self.size.width, self.size.height);
+        if let Some(pager) = &mut self.pager {
+            screen.alternate(Alternate::Enter)?;
+            let rows = pager.screen(self.transcript.cells(), size, &self.palette);
+            return screen.frame(size.1, |area, buffer| {
+                put(&rows, area, buffer);
+                None
+            });
+        }
+        screen.alternate(Alternate::Leave)?;
+        screen.commit(&self.transcript.take());
+        let parts = self.parts(now);
+        let height = parts.above.len() as u16 + parts.composer + parts.below.len() as u16;
+        let composer = &self.composer;
+        let palette = &self.palette;
+        screen.frame(height.max(1), |area, buffer| place(&parts, composer, palette, (area, buffer)))
+    }
+
+    /// Draws again what is to be seen, as after a change of width.
+    pub fn repaint<W: Write>(&mut self, screen: &mut Screen<W>) {
+        let view = view(self.size, &self.palette);
+        // What is due is whole, so it is among these rows.
+        self.transcript.take();
+        let rows = self.transcript.last_rows(usize::from(self.size.height) * 2, view);
+        screen.repaint(&rows);
+        self.transcript.show_again(view);
+    }
+
+    fn parts(&mut self, now: Instant) -> Parts {
+        let (width, height) = (usize::from(self.size.width), usize::from(self.size.height));
+        if self.size.width < SMALL.0 || self.size.height < SMALL.1 {
+            let composer = self.composer.height(self.size.width, self.size.height);
+            return Parts { above: Vec::new(), composer: composer.max(1), below: Vec::new() };
+        }
+        let (composer, below) = match &mut self.overlay {
+            Some(overlay) => {
+                let mut rows = vec![rule(width, &self.palette)];
+                rows.extend(overlay.rows(width, (height * 2 / 3).max(4), &self.palette));
+                (0, rows)
+            }
+            None => {
+                let most = COMPOSER.min(self.size.height.saturating_sub(3)).max(1);
+                (self.composer.height(self.size.width, most), self.under(width))
+            }
+        };
+        let room = height.saturating_sub(usize::from(composer) + below.len());
+        Parts { above: self.over(width, room, now), composer, below }
+    }
+
+    /// The open end of the transcript, what runs, the tasks: the last of it where it does not fit.
+    fn over(&mut self, width: usize, room: usize, now: Instant) -> Vec<Line<'static>> {
+        let view = view(self.size, &self.palette);
+        let mut rows = self.transcript.tail(view);
+        let mut state = Vec::new();
+        if let Some(live) = &self.live {
+            state.extend(live.thought_row(width, &self.palette));
+            state.extend(live::tasks_row(&self.todo, width, &self.palette));
+            state.extend(live.rows(width, &self.facts.speaks.model.provider, now, &self.palette));
+        }
+        if !rows.is_empty() || !state.is_empty() {
+            state.insert(0, Line::default());
+        }
+        rows.extend(state);
+        // An empty row keeps the composer apart from what was said.
+        if rows.is_empty() {
+            rows.push(Line::default());
+        }
+        let over = rows.len().saturating_sub(room);
+        rows.drain(..over);
+        rows
+    }
+
+    /// What is queued, and the statusline.
+    fn under(&self, width: usize) -> Vec<Line<'static>> {
+        let mut rows = Vec::new();
+        if let Some(last) = self.queue.back() {
+            let count = match self.queue.len() {
+                1 => String::new(),
+                more => format!("{more} queued, last: "),
+            };
+            let words = text::clean_line(&last.shown).into_owned();
+            let keys = " (↑ edits, ctrl+s sends now)";
+            let room = width.saturating_sub(text::width(keys) + 2).max(8);
+            let said = text::fit(Line::raw(format!("queued: {count}{words}")), room);
+            let line = format!("  {said}{keys}");
+            rows.push(text::fit(Line::styled(line, self.palette.dim), width));
+        }
+        rows.push(self.status().row(width, &self.palette));
+        rows
+    }
+
+    fn status(&self) -> Status<'_> {
+        Status {
+            speaks: &self.facts.speaks,
+            mode: self.facts.mode,
+            used: self.spent.context,
+            cost: self.spent.cost,
+            hint: "? keys",
+        }
+    }
+
+    /// Three lines that say where one is.
+    pub(super) fn head(&self) -> Vec<Line<'static>> {
+        let (p, facts) = (&self.palette, &self.facts);
+        let speaks = &facts.speaks;
+        let auto = if speaks.auto { " (auto)" } else { "" };
+        let clean = |text: &str| text::clean_line(text).into_owned();
+        let first = Line::from(vec![
+            Span::styled(format!("tack {}", env!("CARGO_PKG_VERSION")), p.strong),
+            Span::raw(format!(" · {} @ {}", clean(&speaks.model.name), clean(&speaks.model.provider))),
+            Span::raw(format!(" · harness {}{auto}", clean(&speaks.harness))),
+        ]);
+        let mut place = vec![clean(&facts.folder)];
+        place.extend(facts.branch.as_deref().map(clean));
+        place.push(clean(&facts.sandbox));
+        place.extend(facts.instructions.iter().map(|name| clean(name)));
+        let keys = "/ commands   @ files   ! shell   ? keys";
+        vec![first, Line::styled(place.join(" · "), p.dim), Line::styled(keys, p.dim)]
+    }
+
+    /// What the terminal's title says.
+    pub fn title(&self) -> String {
+        let folder = self.facts.cwd.file_name().map(|name| name.to_string_lossy().into_owned());
+        let folder = text::clean_line(&folder.unwrap_or_default()).into_owned();
+        let mark = if self.working() { "✳ " } else { "" };
+        format!("{mark}tack · {folder}")
+    }
+}
+
+fn rule(width: usize, palette: &crate::tui::palette::Palette) -> Line<'static> {
+    Line::styled("─".repeat(width), palette.dim)
+}
+
+fn put(rows: &[Line<'static>], area: Rect, buffer: &mut Buffer) {
+    for (row, y) in rows.iter().zip(area.y..area.bottom()) {
+        buffer.set_line(area.x, y, row, area.width);
+    }
+}
+
+fn place(
+    parts: &Parts,
+    composer: &crate::tui::composer::Composer,
+    palette: &crate::tui::palette::Palette,
+    (area, buffer): (Rect, &mut Buffer),
+) -> Option<Position> {
+    let above = (parts.above.len() as u16).min(area.height);
+    put(&parts.above, Rect { height: above, ..area }, buffer);
+    let left = area.height - above;
+    let height = parts.composer.min(left);
+    let here = Rect { y: area.y + above, height, ..area };
+    let cursor = (height > 0).then(|| composer.render(here, buffer, palette));
+    let below = Rect { y: here.bottom(), height: left - height, ..area };
+    put(&parts.below, below, buffer);
+    cursor
+}

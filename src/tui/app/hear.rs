@@ -1,0 +1,170 @@
+//! The agent's events.
+
+use std::time::Instant;
+
+use crate::agent::{End, Event};
+use crate::model::{Action, Body, Item, Mark, Part, Reply, TodoItem, ToolResult, Usage};
+
+use super::{App, Want, view};
+use crate::tui::cell::{Called, Cell, Tone};
+use crate::tui::live::Live;
+
+impl App {
+    pub fn hear(&mut self, event: Event, now: Instant) -> Want {
+        match event {
+            Event::Session { id, .. } => self.session = Some(id.to_string()),
+            Event::NotRecorded => self.session = None,
+            Event::Warning(text) => self.tell(Tone::Warning, text),
+            Event::TurnStarted => {
+                self.live.get_or_insert_with(|| Live::begin(now));
+            }
+            Event::Text(more) => self.text(&more, now),
+            Event::Thinking(more) => self.live(now).thinking(&more, now),
+            Event::Again { attempt, of, wait_ms, why } => {
+                self.live(now).again((attempt, of), wait_ms, why, now);
+                if self.transcript.void_reply() {
+                    return Want::Repaint;
+                }
+            }
+            Event::Waiting(what) => self.live(now).waiting(what, now),
+            Event::CallStarted { call, .. } => self.live(now).call_started(call, now),
+            Event::Item(item) => self.item(*item, now),
+            Event::Speaks { model, harness } => {
+                let before = self.facts.speaks.harness.clone();
+                (self.facts.speaks.model, self.facts.speaks.harness) = (*model, harness);
+                self.told_switch(&before);
+            }
+            Event::Ran { command, outcome } => {
+                let called = Called { action: Action::shell(&command, None), outcome: *outcome };
+                self.show(Cell::Ran(Box::new(called)));
+            }
+            Event::TurnEnded { end, usage, cost } => return self.turn_ended(end, (usage, cost), now),
+        }
+        Want::Frame
+    }
+
+    fn live(&mut self, now: Instant) -> &mut Live {
+        self.live.get_or_insert_with(|| Live::begin(now))
+    }
+
+    fn text(&mut self, more: &str, now: Instant) {
+        self.end_thought(now);
+        self.live(now).text(more, now);
+        let speech = self.facts.speaks.speech;
+        let view = view(self.size, &self.palette);
+        self.transcript.text(more, speech, view);
+    }
+
+    fn end_thought(&mut self, now: Instant) {
+        if let Some(thought) = self.live(now).take_thought() {
+            self.show(Cell::Thought(thought));
+        }
+    }
+
+    fn item(&mut self, item: Item, now: Instant) {
+        self.count(&item);
+        match item.body {
+            Body::User(said) => self.show(Cell::Said { text: said.text, images: said.images.len() }),
+            Body::Assistant(reply) => self.reply(&reply, now),
+            Body::Result(result) => self.result(result, now),
+            Body::Summary(_) => {
+                self.tell(Tone::Dim, "the conversation so far was summarised for the model");
+            }
+            // What the person ran is shown as that; switches and ends are told of by events.
+            Body::Note(_) | Body::Scene(_) | Body::Mark(_) => {}
+        }
+    }
+
+    fn reply(&mut self, reply: &Reply, now: Instant) {
+        // A reply that came whole had no thoughts in pieces.
+        let whole = reply.parts.iter().filter_map(|part| match part {
+            Part::Thinking { text, .. } => Some(text.as_str()),
+            Part::Text { .. } | Part::Image(_) | Part::Call(_) => None,
+        });
+        let whole: String = whole.collect::<Vec<_>>().join("\n");
+        match self.live(now).take_thought() {
+            Some(thought) => self.show(Cell::Thought(thought)),
+            None if !self.transcript.has_thought() && !whole.trim().is_empty() => {
+                self.show(Cell::Thought(whole));
+            }
+            None => {}
+        }
+        let view = view(self.size, &self.palette);
+        self.transcript.end_reply(&reply.said(), view);
+    }
+
+    fn result(&mut self, result: ToolResult, now: Instant) {
+        let Some(call) = self.live(now).call_ended(&result.call, now) else { return };
+        if let Action::Todo { .. } | Action::Tasks { .. } = &call.action
+            && let Ok(items) = serde_json::from_value::<Vec<TodoItem>>(result.outcome.data["items"].clone())
+        {
+            self.todo = items;
+        }
+        let view = view(self.size, &self.palette);
+        self.transcript.called(Called { action: call.action, outcome: result.outcome }, view);
+    }
+
+    fn told_switch(&mut self, before: &str) {
+        let now = &self.facts.speaks;
+        let said = match before == now.harness {
+            true => format!("from here on {} @ {}", now.model.name, now.model.provider),
+            false => format!("from here on {} under {}", now.model.name, now.harness),
+        };
+        self.tell(Tone::Dim, said);
+    }
+
+    fn turn_ended(&mut self, end: End, (usage, cost): (Usage, Option<f64>), now: Instant) -> Want {
+        let lasted = self.live.take().map(|live| live.lasted(now)).unwrap_or_default();
+        let view = view(self.size, &self.palette);
+        self.transcript.settle(view);
+        (self.spent.usage, self.spent.cost) = (usage, cost);
+        let stopped = match &end {
+            End::Completed { .. } => false,
+            End::Failed { message } => {
+                self.tell(Tone::Error, message.clone());
+                true
+            }
+            End::Limit { message } => {
+                self.tell(Tone::Warning, format!("stopped: {message}"));
+                true
+            }
+            End::Interrupted => {
+                self.tell(Tone::Dim, "stopped");
+                true
+            }
+        };
+        self.link.stopper.rearm();
+        self.composer.set_state(crate::tui::composer::State::Idle);
+        self.mark_attention(lasted, stopped);
+        if stopped {
+            self.give_back()
+        } else {
+            self.send_next(now)
+        }
+        Want::Frame
+    }
+
+    /// Adds an item to what is told of the session: tokens, messages, calls.
+    pub(super) fn count(&mut self, item: &Item) {
+        match &item.body {
+            Body::User(_) => self.history.messages += 1,
+            Body::Assistant(reply) => {
+                self.history.messages += 1;
+                self.history.calls += reply.calls().count();
+                if reply.usage.input > 0 {
+                    self.spent.context = reply.usage.input + reply.usage.output;
+                    self.history.cached = reply.usage.input;
+                }
+                let origin = &reply.origin;
+                let who = format!("{} @ {} · {}", origin.model, origin.provider, origin.harness);
+                match self.spent.by.iter_mut().find(|(name, _)| *name == who) {
+                    Some((_, usage)) => *usage += reply.usage,
+                    None => self.spent.by.push((who, reply.usage)),
+                }
+            }
+            Body::Mark(Mark::Completed { usage }) => self.spent.usage = *usage,
+            Body::Summary(_) => self.spent.context = 0,
+            Body::Result(_) | Body::Note(_) | Body::Scene(_) | Body::Mark(_) => {}
+        }
+    }
+}

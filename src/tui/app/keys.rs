@@ -1,0 +1,171 @@
+//! Keys and pastes: to what stands on top, else to the composer.
+
+use std::time::{Duration, Instant};
+
+use crossterm::event::{KeyEvent, KeyEventKind};
+
+use super::{App, Want};
+use crate::tui::composer::{Act, Did};
+use crate::tui::overlay::Overlay;
+use crate::tui::overlay::key::KeyEntry;
+use crate::tui::pager::{self, Pager};
+
+/// How long a first Ctrl+C counts.
+const LEAVING: Duration = Duration::from_secs(2);
+
+impl App {
+    pub fn key(&mut self, key: KeyEvent, now: Instant) -> Want {
+        if key.kind == KeyEventKind::Release {
+            return Want::Nothing;
+        }
+        if self.pager.is_some() {
+            return self.pager_key(key);
+        }
+        if self.overlay.is_some() {
+            return self.overlay_key(key);
+        }
+        match self.composer.key(key) {
+            Did::Nothing => Want::Nothing,
+            Did::Edited => Want::Frame,
+            Did::Send(draft) => self.send(draft, now),
+            Did::Act(act) => self.act(act, now),
+        }
+    }
+
+    pub fn paste(&mut self, text: &str) -> Want {
+        if let Some(Overlay::Key(entry)) = &mut self.overlay {
+            entry.paste(text);
+            return Want::Frame;
+        }
+        if self.pager.is_some() || self.overlay.is_some() {
+            return Want::Nothing;
+        }
+        self.composer.paste(text);
+        Want::Frame
+    }
+
+    fn act(&mut self, act: Act, now: Instant) -> Want {
+        match act {
+            Act::Queue(draft) => self.queue(draft, now),
+            Act::Steer(draft) => self.steer(draft, now),
+            Act::Stop => self.stop(),
+            // Nothing to go back to yet: a later issue's.
+            Act::Rewind => Want::Nothing,
+            Act::ClearOrExit => self.leave(now),
+            Act::Exit => Want::Exit(0),
+            Act::EditLastQueued => {
+                if let Some(draft) = self.queue.pop_back() {
+                    self.composer.set_queued(self.queue.len());
+                    self.composer.restore(&draft);
+                }
+                Want::Frame
+            }
+            Act::Editor => Want::Editor,
+            Act::PasteClipboard => Want::PasteClipboard,
+            Act::CycleMode => self.cycle_mode(),
+            Act::Transcript => self.open_pager(),
+            Act::Fold => self.open_pager(),
+            Act::ModelPicker => self.command("model", "", now),
+            Act::HarnessPicker => self.command("harness", "", now),
+            Act::KeySheet => self.command("keys", "", now),
+            Act::Redraw => Want::Repaint,
+            Act::Suspend => Want::Suspend,
+        }
+    }
+
+    /// Ctrl+C with nothing to clear: stops the turn; twice within two seconds ends tack.
+    fn leave(&mut self, now: Instant) -> Want {
+        if self.leaving.is_some_and(|until| now <= until) {
+            return Want::Exit(if self.working() { 130 } else { 0 });
+        }
+        self.leaving = Some(now + LEAVING);
+        if self.working() {
+            self.stop();
+        }
+        self.note("ctrl+c again to leave");
+        Want::Frame
+    }
+
+    pub(super) fn open_pager(&mut self) -> Want {
+        self.pager = Some(Pager::new());
+        Want::Frame
+    }
+
+    fn pager_key(&mut self, key: KeyEvent) -> Want {
+        let Some(pager) = &mut self.pager else { return Want::Nothing };
+        match pager.key(key, self.transcript.cells()) {
+            pager::Did::Nothing => Want::Nothing,
+            pager::Did::Redraw => Want::Frame,
+            pager::Did::Copy(text) => Want::Copy(text),
+            pager::Did::Left => {
+                self.pager = None;
+                Want::Frame
+            }
+        }
+    }
+
+    fn overlay_key(&mut self, pressed: KeyEvent) -> Want {
+        use crate::tui::overlay::{harness, key, list, model};
+        let Some(overlay) = &mut self.overlay else { return Want::Nothing };
+        match overlay {
+            Overlay::Harness(picker) => match picker.key(pressed) {
+                harness::Did::Nothing => Want::Nothing,
+                harness::Did::Redraw => Want::Frame,
+                harness::Did::Left => self.close_overlay(),
+                harness::Did::Switch(id) => {
+                    self.overlay = None;
+                    self.switch_harness(&id)
+                }
+                harness::Did::Usual(id) => {
+                    self.overlay = None;
+                    self.make_usual(&id)
+                }
+            },
+            Overlay::Model(picker) => match picker.key(pressed) {
+                model::Did::Nothing => Want::Nothing,
+                model::Did::Redraw => Want::Frame,
+                model::Did::Left => self.close_overlay(),
+                model::Did::Switch { provider, name } => {
+                    self.overlay = None;
+                    self.switch_model(provider, name)
+                }
+                model::Did::Key(provider) => {
+                    self.overlay = Some(Overlay::Key(KeyEntry::new(provider)));
+                    Want::Frame
+                }
+                model::Did::Try { row, provider, name } => self.try_model(row, provider, name),
+            },
+            Overlay::Sessions(picker) => match picker.key(pressed) {
+                list::Did::Chose(row) => {
+                    let id = picker.id(row);
+                    self.overlay = None;
+                    self.resume(id)
+                }
+                list::Did::Left => self.close_overlay(),
+                list::Did::Redraw => Want::Frame,
+                list::Did::Other(KeyEvent { code: crossterm::event::KeyCode::Tab, .. }) => {
+                    self.widen_sessions()
+                }
+                list::Did::Nothing | list::Did::Other(_) => Want::Nothing,
+            },
+            Overlay::Key(entry) => match entry.key(pressed) {
+                key::Did::Nothing => Want::Nothing,
+                key::Did::Redraw => Want::Frame,
+                key::Did::Left => self.close_overlay(),
+                key::Did::Entered { provider, key } => {
+                    self.overlay = None;
+                    self.login(provider, key)
+                }
+            },
+            Overlay::Board(board) => match board.key(pressed) {
+                list::Did::Left => self.close_overlay(),
+                _ => Want::Frame,
+            },
+        }
+    }
+
+    fn close_overlay(&mut self) -> Want {
+        self.overlay = None;
+        Want::Frame
+    }
+}

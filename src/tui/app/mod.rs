@@ -1,0 +1,311 @@
+//! The state of the interactive session, and the one place where it changes.
+//!
+//! Three things come in: keys, the agent's events, and work that was done aside. What goes out are
+//! operations for the agent, rows for the screen and the frame that [`App::draw`] makes. `loop` owns the
+//! waiting; nothing here waits.
+
+mod command;
+mod draw;
+mod hear;
+mod keys;
+mod send;
+mod work;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ratatui::layout::Size;
+
+use tokio::sync::mpsc::Receiver;
+
+use crate::agent::Event;
+use crate::model::{TodoItem, Usage};
+
+use super::cell::{self, Cell, Fold, Tone, View};
+use super::composer::{Command, Composer, Draft, Keymap, Settings};
+use super::host::{Facts, Host, Link, Opened};
+use super::live::Live;
+use super::overlay::Overlay;
+use super::overlay::harness::History;
+use super::pager::Pager;
+use super::palette::{Palette, Theme};
+use super::transcript::Transcript;
+
+pub use command::commands;
+pub use work::{Done, Jobs};
+
+/// What the loop around the app has to do.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Want {
+    Nothing,
+    /// Draw the next frame.
+    Frame,
+    /// What is on the screen is to be drawn anew.
+    Repaint,
+    /// Give the terminal back, stop, and take it again when told to go on.
+    Suspend,
+    /// Give the terminal to an editor.
+    Editor,
+    PasteClipboard,
+    /// For the system's clipboard.
+    Copy(String),
+    Exit(i32),
+}
+
+/// What was typed is kept at most so often.
+const SAVE: Duration = Duration::from_secs(1);
+
+pub struct App {
+    host: Arc<dyn Host>,
+    pub(super) link: Link,
+    facts: Facts,
+    palette: Palette,
+    size: Size,
+    transcript: Transcript,
+    live: Option<Live>,
+    composer: Composer,
+    overlay: Option<Overlay>,
+    pager: Option<Pager>,
+    /// What is to be said once the turn is over.
+    queue: VecDeque<Draft>,
+    todo: Vec<TodoItem>,
+    spent: Spent,
+    history: History,
+    session: Option<String>,
+    /// Ctrl+C was pressed with nothing to stop: a second one before this ends tack.
+    leaving: Option<Instant>,
+    focused: bool,
+    /// A turn ended that the person waited for elsewhere.
+    wants_notice: bool,
+    /// Events of another session, for the loop to hear from now on.
+    changed: Option<Receiver<Event>>,
+    /// The harness before this one.
+    before: Option<String>,
+    save_at: Option<Instant>,
+    /// Keeps the events of a session that is gone from ending again and again.
+    kept_open: Option<tokio::sync::mpsc::Sender<Event>>,
+    jobs: Jobs,
+    settings: Kept,
+}
+
+/// What a composer is made with, whichever session it is for.
+pub struct Kept {
+    pub keymap: Keymap,
+    pub state: Option<std::path::PathBuf>,
+    pub wake: Arc<dyn Fn() + Send + Sync>,
+}
+
+/// What this session used.
+#[derive(Clone, Debug, Default)]
+pub struct Spent {
+    pub usage: Usage,
+    pub cost: Option<f64>,
+    /// Of the last request, answer included.
+    pub context: u64,
+    /// By provider, model and harness, in the order they came.
+    pub by: Vec<(String, Usage)>,
+}
+
+impl App {
+    pub fn new(host: Arc<dyn Host>, opened: Opened, settings: Kept, (size, theme): (Size, Theme)) -> Self {
+        let Opened { link, events, facts, items, warnings } = opened;
+        let composer = composer(&settings, &facts);
+        let mut app = Self {
+            host,
+            link,
+            palette: Palette::new(theme),
+            size,
+            transcript: Transcript::default(),
+            live: None,
+            composer,
+            overlay: None,
+            pager: None,
+            queue: VecDeque::new(),
+            todo: Vec::new(),
+            spent: Spent { cost: facts.speaks.model.prices.map(|_| 0.0), ..Spent::default() },
+            history: History::default(),
+            session: None,
+            leaving: None,
+            focused: true,
+            wants_notice: false,
+            changed: Some(events),
+            before: None,
+            save_at: None,
+            kept_open: None,
+            jobs: Jobs::default(),
+            settings,
+            facts,
+        };
+        app.take_up(&items, warnings);
+        app
+    }
+
+    /// Says where one is, and shows the end of what was there.
+    fn take_up(&mut self, items: &[crate::model::Item], warnings: Vec<String>) {
+        let view = view(self.size, &self.palette);
+        let mut head = self.head();
+        if items.is_empty() {
+            self.transcript.push(Cell::Board(head), view);
+        } else {
+            // The newest of it, then where one is: that stands right over the composer.
+            let rows = usize::from(self.size.height).saturating_mul(2);
+            self.transcript.restore(cell::of_items(items), rows, view);
+            head.truncate(2);
+            self.transcript.push(Cell::Board(head), view);
+            for item in items {
+                self.count(item);
+            }
+        }
+        for warning in warnings {
+            self.tell(Tone::Warning, warning);
+        }
+    }
+
+    fn tell(&mut self, tone: Tone, text: impl Into<String>) {
+        let view = view(self.size, &self.palette);
+        self.transcript.push(Cell::Told { tone, text: text.into() }, view);
+    }
+
+    fn show(&mut self, cell: Cell) {
+        let view = view(self.size, &self.palette);
+        self.transcript.push(cell, view);
+    }
+
+    /// Takes up what the terminal says of its background, where colours were to be had at all.
+    pub fn set_background(&mut self, theme: Theme) -> bool {
+        let coloured = matches!(self.palette.theme, Theme::Dark | Theme::Light);
+        if coloured {
+            self.palette = Palette::new(theme);
+        }
+        coloured
+    }
+
+    /// What the file index found since.
+    pub fn poll(&mut self) -> Want {
+        if self.composer.poll() { Want::Frame } else { Want::Nothing }
+    }
+
+    /// When what was typed is to be kept; None while all of it is.
+    pub fn saves_at(&self) -> Option<Instant> {
+        self.save_at
+    }
+
+    pub fn save(&mut self, now: Instant) {
+        let queue: &[Draft] = self.queue.make_contiguous();
+        let waits = self.composer.save_due(now, queue);
+        self.save_at = waits.then(|| now + SAVE);
+    }
+
+    /// tack is about to end: stops what runs.
+    pub fn farewell(&mut self) {
+        self.save_at = None;
+        self.composer.save_due(Instant::now() + SAVE * 2, self.queue.make_contiguous());
+        self.link.stopper.stop(crate::agent::Why::Person);
+    }
+
+    /// The agent is gone, although nobody asked it to go.
+    pub fn session_ended(&mut self) -> Want {
+        let (never, none) = tokio::sync::mpsc::channel(1);
+        self.changed = Some(none);
+        self.kept_open = Some(never);
+        self.live = None;
+        self.composer.set_state(super::composer::State::Idle);
+        self.tell(Tone::Error, "the session ended by itself; /new starts another one");
+        Want::Frame
+    }
+
+    /// Sends the prompt that tack was started with.
+    pub fn begin_with(&mut self, prompt: &str, now: Instant) {
+        self.composer.set_text(prompt);
+        let enter = crossterm::event::KeyEvent::from(crossterm::event::KeyCode::Enter);
+        self.key(enter, now);
+    }
+
+    /// Nobody chose a model yet: the list of what is here.
+    pub fn welcome(&mut self) {
+        if self.facts.mute {
+            self.pick_model(super::overlay::model::Purpose::First);
+        }
+    }
+
+    pub fn choose_session(&mut self) {
+        self.list_sessions(super::host::Reach::Folder);
+    }
+
+    /// A line under the composer, until the next key.
+    pub fn note(&mut self, text: &str) {
+        self.composer.set_note(text);
+    }
+
+    pub fn editor_text(&self) -> String {
+        self.composer.editor_text()
+    }
+
+    /// What came back from the person's editor.
+    pub fn edited(&mut self, came: Result<String, String>) {
+        match came {
+            Ok(text) => self.composer.set_text(&text),
+            Err(why) => self.composer.set_note(why),
+        }
+    }
+
+    pub fn working(&self) -> bool {
+        self.live.is_some()
+    }
+
+    /// Goes on with another session. The old one ends as nobody holds its ends any more.
+    fn change_session(&mut self, opened: Opened) {
+        let Opened { link, events, facts, items, warnings } = opened;
+        self.link = link;
+        self.changed = Some(events);
+        self.composer = composer(&self.settings, &facts);
+        self.spent = Spent { cost: facts.speaks.model.prices.map(|_| 0.0), ..Spent::default() };
+        self.facts = facts;
+        (self.live, self.session) = (None, None);
+        self.queue.clear();
+        self.todo.clear();
+        self.history = History::default();
+        self.transcript = Transcript::after(&self.transcript);
+        self.take_up(&items, warnings);
+    }
+
+    /// The events of a session that took the place of the one before.
+    pub fn changed(&mut self) -> Option<Receiver<Event>> {
+        self.changed.take()
+    }
+
+    /// Whether somebody who looks elsewhere is to be called; said once.
+    pub fn wants_notice(&mut self) -> bool {
+        std::mem::take(&mut self.wants_notice)
+    }
+
+    pub fn set_focus(&mut self, focused: bool) {
+        self.focused = focused;
+    }
+
+    pub fn resize(&mut self, size: Size) {
+        self.size = size;
+    }
+
+    pub fn jobs(&mut self) -> &mut Jobs {
+        &mut self.jobs
+    }
+}
+
+/// How cells are drawn on the screen.
+fn view(size: Size, palette: &Palette) -> View<'_> {
+    View { width: size.width, fold: Fold::Folded, palette }
+}
+
+fn composer(kept: &Kept, facts: &Facts) -> Composer {
+    Composer::new(Settings {
+        commands: commands().iter().map(Command::from).collect(),
+        keymap: kept.keymap.clone(),
+        folder: facts.cwd.clone(),
+        state: kept.state.clone(),
+        session: "draft".to_owned(),
+        placeholder: "Ask, or / for commands".to_owned(),
+        wake: kept.wake.clone(),
+    })
+}

@@ -1,0 +1,39 @@
+//! What a call did to files, as the lines that went and came.
+
+use ratatui::text::{Line, Span};
+
+use super::{Fold, View};
+use crate::model::{FileChange, FileChangeKind};
+use crate::tui::text;
+
+pub(super) fn rows(changes: &[FileChange], view: View<'_>) -> Vec<Line<'static>> {
+    let several = changes.len() > 1;
+    let mut rows = Vec::new();
+    for change in changes {
+        if several || change.kind == FileChangeKind::Removed {
+            rows.push(text::fit(head(change, view), view.columns()));
+        }
+        rows.extend(one(change, view));
+    }
+    rows
+}
+
+fn head(change: &FileChange, view: View<'_>) -> Line<'static> {
+    let p = view.palette;
+    let path = text::clean_line(&change.path).into_owned();
+    let what = match change.kind {
+        FileChangeKind::Added => "new ",
+        FileChangeKind::Changed => "",
+        FileChangeKind::Removed => "deleted ",
+    };
+    Line::from(vec![
+        Span::styled(format!("  {what}{path}"), p.dim),
+        Span::styled(format!("  +{}", change.added), p.good),
+        Span::styled(format!(" -{}", change.removed), p.bad),
+    ])
+}
+
+fn one(change: &FileChange, view: View<'_>) -> Vec<Line<'static>> {
+    let _ = (change, view, Fold::Open);
+    Vec::new()
+}

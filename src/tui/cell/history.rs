@@ -1,0 +1,75 @@
+//! Cells of an earlier session, from its items.
+
+use std::collections::HashMap;
+
+use crate::model::{Body, CallId, Item, Mark, NoteKind, Part, ToolCall};
+
+use super::{Called, Cell, Tone, is_look};
+
+/// What a person sees of these items, oldest first.
+pub fn of_items(items: &[Item]) -> Vec<Cell> {
+    let mut cells = Vec::new();
+    let mut open: HashMap<&CallId, &ToolCall> = HashMap::new();
+    for item in items {
+        match &item.body {
+            Body::User(said) => {
+                cells.push(Cell::Said { text: said.text.clone(), images: said.images.len() });
+            }
+            Body::Assistant(reply) => {
+                for part in &reply.parts {
+                    match part {
+                        Part::Thinking { text, .. } if !text.trim().is_empty() => {
+                            cells.push(Cell::Thought(text.clone()));
+                        }
+                        Part::Call(call) => drop(open.insert(&call.id, call)),
+                        Part::Text { .. } | Part::Thinking { .. } | Part::Image(_) => {}
+                    }
+                }
+                let said = reply.said();
+                if !said.is_empty() {
+                    cells.push(Cell::Reply(said));
+                }
+            }
+            Body::Result(result) => {
+                if let Some(call) = open.remove(&result.call) {
+                    let called = Called { action: call.action.clone(), outcome: result.outcome.clone() };
+                    push(&mut cells, called);
+                }
+            }
+            Body::Note(note) if note.kind == NoteKind::Ran => {
+                cells.push(Cell::Told { tone: Tone::Dim, text: note.text.clone() });
+            }
+            Body::Summary(_) => {
+                let text = "the conversation so far was summarised for the model".to_owned();
+                cells.push(Cell::Told { tone: Tone::Dim, text });
+            }
+            Body::Mark(mark) => cells.extend(marked(mark)),
+            Body::Note(_) | Body::Scene(_) => {}
+        }
+    }
+    cells
+}
+
+/// Adds a call; one that only looked joins those before it.
+pub fn push(cells: &mut Vec<Cell>, called: Called) {
+    if !is_look(&called) {
+        return cells.push(Cell::Call(Box::new(called)));
+    }
+    match cells.last_mut() {
+        Some(Cell::Looks(all)) => all.push(called),
+        _ => cells.push(Cell::Looks(vec![called])),
+    }
+}
+
+fn marked(mark: &Mark) -> Option<Cell> {
+    let (tone, text) = match mark {
+        Mark::Switched { harness, provider, model } => {
+            (Tone::Dim, format!("from here on {model} @ {provider} · harness {harness}"))
+        }
+        Mark::Interrupted => (Tone::Dim, "stopped".to_owned()),
+        Mark::Failed { message } => (Tone::Error, message.clone()),
+        Mark::Limit { message } => (Tone::Warning, format!("stopped: {message}")),
+        Mark::Checked { .. } | Mark::Blind { .. } | Mark::Completed { .. } => return None,
+    };
+    Some(Cell::Told { tone, text })
+}

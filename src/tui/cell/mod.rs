@@ -1,0 +1,200 @@
+//! Cells: what happened in a session, one after the other, and how each of them is drawn.
+//!
+//! A cell holds source, not rows: the same cell is drawn again for another width and in the pager. How a
+//! call looks depends on what it does, never on the name that a harness gives its tool.
+
+mod call;
+mod change;
+mod history;
+mod looks;
+
+use ratatui::text::{Line, Span};
+
+use crate::model::{Action, Outcome, State};
+
+use super::palette::Palette;
+use super::text::{self, Hang};
+
+pub use call::{seconds, task_rows};
+pub use history::{of_items, push};
+pub use looks::is_look;
+
+/// One thing that happened.
+#[derive(Clone, Debug)]
+pub enum Cell {
+    /// What the person said, with so many images.
+    Said {
+        text: String,
+        images: usize,
+    },
+    /// What the model said.
+    Reply(String),
+    /// What the model thought.
+    Thought(String),
+    Call(Box<Called>),
+    /// Calls in a row that only looked and found.
+    Looks(Vec<Called>),
+    /// A command of the person's own.
+    Ran(Box<Called>),
+    Told {
+        tone: Tone,
+        text: String,
+    },
+    /// What a command of tack's answers.
+    Board(Vec<Line<'static>>),
+}
+
+/// A call and what came of it.
+#[derive(Clone, Debug)]
+pub struct Called {
+    pub action: Action,
+    pub outcome: Outcome,
+}
+
+/// How something is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tone {
+    /// In passing.
+    Dim,
+    Warning,
+    Error,
+    /// A decision of the person's: allowed, refused.
+    Allowed,
+    Refused,
+}
+
+/// How much of a cell is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fold {
+    Folded,
+    /// All of it, as in the pager.
+    Open,
+}
+
+/// What drawing depends on.
+#[derive(Clone, Copy)]
+pub struct View<'a> {
+    /// Columns.
+    pub width: u16,
+    pub fold: Fold,
+    pub palette: &'a Palette,
+}
+
+impl View<'_> {
+    pub fn columns(&self) -> usize {
+        usize::from(self.width.max(1))
+    }
+}
+
+impl Cell {
+    /// The rows of the cell, without an empty one before or after them.
+    pub fn rows(&self, view: View<'_>) -> Vec<Line<'static>> {
+        let p = view.palette;
+        match self {
+            Self::Said { text, images } => said(text, *images, view),
+            Self::Reply(source) => text::render(source, view.columns(), p),
+            Self::Thought(source) => thought(source, view),
+            Self::Call(called) => call::rows(called, view),
+            Self::Ran(called) => call::own_rows(called, view),
+            Self::Looks(all) => looks::rows(all, view),
+            Self::Told { tone, text } => told(*tone, text, view),
+            Self::Board(lines) => {
+                lines.iter().flat_map(|line| text::wrap(line, view.columns(), Hang::none())).collect()
+            }
+        }
+    }
+
+    /// Whether `Open` shows more than `Folded`.
+    pub fn folds(&self, view: View<'_>) -> bool {
+        let rows = |fold| self.rows(View { fold, ..view }).len();
+        rows(Fold::Folded) < rows(Fold::Open)
+    }
+
+    /// Its words alone, for copying.
+    pub fn source(&self) -> String {
+        match self {
+            Self::Said { text, .. } | Self::Reply(text) | Self::Thought(text) | Self::Told { text, .. } => {
+                text.clone()
+            }
+            Self::Call(called) | Self::Ran(called) => called.source(),
+            Self::Looks(all) => all.iter().map(Called::source).collect::<Vec<_>>().join("\n"),
+            Self::Board(lines) => lines.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"),
+        }
+    }
+}
+
+impl Called {
+    fn source(&self) -> String {
+        let head = match &self.action {
+            Action::Shell { command, .. } => format!("$ {command}"),
+            other => other.title(),
+        };
+        format!("{head}\n{}", self.outcome.text.trim_end())
+    }
+
+    fn failed(&self) -> bool {
+        self.outcome.state != State::Ok || self.outcome.exit.is_some_and(|code| code != 0)
+    }
+}
+
+/// Tinted behind the text only, under the prompt's mark.
+fn said(source: &str, images: usize, view: View<'_>) -> Vec<Line<'static>> {
+    let p = view.palette;
+    let clean = text::clean(source);
+    let mut rows = Vec::new();
+    for line in clean.lines() {
+        let first = if rows.is_empty() { Span::styled("› ", p.accent) } else { Span::raw("  ") };
+        let line = Line::styled(line.to_owned(), p.user);
+        rows.extend(text::wrap(&line, view.columns(), Hang::under(first)));
+    }
+    if images > 0 {
+        let mark = if rows.is_empty() { Span::styled("› ", p.accent) } else { Span::raw("  ") };
+        let what = if images == 1 { "[1 image]".to_owned() } else { format!("[{images} images]") };
+        rows.push(Line::from(vec![mark, Span::styled(what, p.dim)]));
+    }
+    rows
+}
+
+fn thought(source: &str, view: View<'_>) -> Vec<Line<'static>> {
+    let p = view.palette;
+    let clean = text::clean(source.trim());
+    match view.fold {
+        Fold::Folded => {
+            let lines = clean.lines().count();
+            let first = clean.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
+            let more = if lines > 1 { format!(" · {lines} lines · ctrl+t") } else { String::new() };
+            let room = view.columns().saturating_sub(text::width(&more)).max(10);
+            let first = text::fit(Line::raw(format!("∴ {first}")), room).to_string();
+            vec![text::fit(Line::styled(format!("{first}{more}"), p.dim), view.columns())]
+        }
+        Fold::Open => clean
+            .lines()
+            .enumerate()
+            .flat_map(|(at, line)| {
+                let mark = Span::styled(if at == 0 { "∴ " } else { "  " }, p.dim);
+                text::wrap(&Line::styled(line.to_owned(), p.dim), view.columns(), Hang::under(mark))
+            })
+            .collect(),
+    }
+}
+
+fn told(tone: Tone, source: &str, view: View<'_>) -> Vec<Line<'static>> {
+    let p = view.palette;
+    let (mark, style, body) = match tone {
+        Tone::Dim => ("· ", p.dim, p.dim),
+        Tone::Warning => ("! ", p.warn, p.text),
+        Tone::Error => ("✗ ", p.bad, p.text),
+        Tone::Allowed => ("✓ ", p.good, p.dim),
+        Tone::Refused => ("⊘ ", p.bad, p.dim),
+    };
+    let clean = text::clean(source.trim());
+    let mut rows = Vec::new();
+    for line in clean.lines() {
+        let mark = if rows.is_empty() { Span::styled(mark, style) } else { Span::raw("  ") };
+        rows.extend(text::wrap(&Line::styled(line.to_owned(), body), view.columns(), Hang::under(mark)));
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,56 @@
+//! Writing in an editor of the person's own: which one, and the file it gets. Starting it is up to the
+//! caller, who has to give it the terminal.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use super::private;
+
+/// The command of `$VISUAL` or `$EDITOR` as program and arguments, the file not yet among them; what the
+/// system has if neither is set. None if the variable cannot be read as a command.
+pub fn command(env: impl Fn(&str) -> Option<String>) -> Option<Vec<String>> {
+    let set = |name: &str| env(name).filter(|text| !text.trim().is_empty());
+    let usual = if cfg!(windows) { "notepad" } else { "vi" };
+    let text = set("VISUAL").or_else(|| set("EDITOR")).unwrap_or_else(|| usual.to_owned());
+    // A path with blanks that is there is a program, not a program and its arguments.
+    if Path::new(&text).is_file() {
+        return Some(vec![text]);
+    }
+    // Backslashes are no escapes there.
+    let words = if cfg!(windows) { vec![text] } else { shlex::split(&text)? };
+    (!words.is_empty()).then_some(words)
+}
+
+/// A text in a file of its own, which only its owner can read; gone when this is dropped.
+pub struct Text {
+    path: PathBuf,
+}
+
+impl Text {
+    /// Writes `text` to a new file in `dir`, the folder of temporary files.
+    pub fn write(dir: &Path, text: &str) -> io::Result<Self> {
+        // Markdown, so that an editor wraps and colours it fittingly.
+        let path = dir.join(format!("tack-{}.md", uuid::Uuid::now_v7()));
+        let mut file = private::make_new(&path)?;
+        let new = Self { path };
+        file.write_all(text.as_bytes())?;
+        Ok(new)
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What the editor left, without the line end that editors add.
+    pub fn read(&self) -> io::Result<String> {
+        let text = std::fs::read(&self.path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())?;
+        let text = text.replace("\r\n", "\n");
+        Ok(text.strip_suffix('\n').map_or_else(|| text.clone(), str::to_owned))
+    }
+}
+
+impl Drop for Text {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}

@@ -1,0 +1,201 @@
+//! What the interactive session needs from above: who can be spoken to, and as what. The command line
+//! implements it; the frontend calls it on a thread of its own, as it may read files and ask servers.
+
+use std::path::PathBuf;
+
+use tokio::sync::mpsc::{Receiver, Sender};
+
+use crate::agent::{Desk, Event, Op, Speaker, Stopper};
+use crate::model::{BlobId, Item, Model, Prices};
+
+use super::transcript::Speech;
+
+/// A running session's ends.
+pub struct Link {
+    pub ops: Sender<Op>,
+    pub desk: Desk,
+    pub stopper: Stopper,
+    /// Keeps an image beside the session.
+    pub keep: Keep,
+}
+
+pub type Keep = Box<dyn Fn(&[u8]) -> BlobId + Send>;
+
+/// A session that was opened.
+pub struct Opened {
+    pub link: Link,
+    pub events: Receiver<Event>,
+    pub facts: Facts,
+    /// What it held before.
+    pub items: Vec<Item>,
+    /// What the person should know at its start, one sentence each.
+    pub warnings: Vec<String>,
+}
+
+/// Who speaks, where, and how freely.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    pub speaks: Speaks,
+    pub cwd: PathBuf,
+    /// The working folder as a person writes it.
+    pub folder: String,
+    /// `git main`, where it is a repository.
+    pub branch: Option<String>,
+    pub mode: Mode,
+    /// `workspace-write sandbox`.
+    pub sandbox: String,
+    /// Names of the instruction files in force.
+    pub instructions: Vec<String>,
+    /// Nobody chose a model yet: none can be asked.
+    pub mute: bool,
+}
+
+/// The model and the harness that a session goes on with.
+#[derive(Clone, Debug)]
+pub struct Speaks {
+    pub model: Model,
+    pub harness: String,
+    /// Nobody named it.
+    pub auto: bool,
+    pub speech: Speech,
+}
+
+/// What may run without asking.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    Ask,
+    #[default]
+    Edits,
+    Plan,
+    Full,
+}
+
+impl Mode {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ask => "ask",
+            Self::Edits => "edits",
+            Self::Plan => "plan",
+            Self::Full => "full",
+        }
+    }
+
+    /// The next in the cycle, in which `Full` is not.
+    pub fn next(self) -> Self {
+        match self {
+            Self::Ask => Self::Edits,
+            Self::Edits => Self::Plan,
+            Self::Plan | Self::Full => Self::Ask,
+        }
+    }
+}
+
+/// Which session to open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Which {
+    New,
+    Id(String),
+    /// The latest, of this folder before all others.
+    Last,
+}
+
+/// Whom to speak to from now on. What is None stays as it is, or is chosen for what is new.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wish {
+    /// Provider and name.
+    pub model: Option<(String, String)>,
+    /// An id, or `auto`.
+    pub harness: Option<String>,
+    pub effort: Option<String>,
+}
+
+/// How well a harness suits a model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fit {
+    /// It was made for this family, or shown to suit it.
+    Fits,
+    /// Wire and form of calls are there.
+    Works,
+    /// It takes more than a quarter of the window.
+    Weak,
+    /// It cannot be used: why.
+    Cannot(String),
+}
+
+/// A row of the picker of harnesses.
+#[derive(Clone, Debug)]
+pub struct HarnessRow {
+    pub id: String,
+    pub fit: Fit,
+    pub tools: usize,
+    /// About so many tokens a turn.
+    pub tokens: usize,
+    pub summary: String,
+    /// It would be chosen if nobody named one.
+    pub auto: bool,
+    /// Names of its tools, the client that it follows, where its files are.
+    pub about: Vec<String>,
+}
+
+/// A row of the picker of models.
+#[derive(Clone, Debug)]
+pub struct ModelRow {
+    pub provider: String,
+    /// Empty: the provider's key is missing.
+    pub name: String,
+    pub window: Option<u64>,
+    pub vision: Option<bool>,
+    pub tools: Option<bool>,
+    pub prices: Option<Prices>,
+    pub local: bool,
+    pub remark: String,
+}
+
+/// A row of the picker of sessions.
+#[derive(Clone, Debug)]
+pub struct SessionRow {
+    pub id: String,
+    pub folder: String,
+    pub title: String,
+    /// Since its last item, in seconds.
+    pub age: u64,
+    pub turns: usize,
+    pub speaks: String,
+}
+
+/// Whose sessions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    Folder,
+    All,
+}
+
+/// A report that is shown as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Report {
+    Status,
+    Doctor,
+    Sandbox,
+    Providers,
+    Permissions,
+    Config,
+}
+
+/// All of it may take its time; errors are one sentence for the person.
+pub trait Host: Send + Sync {
+    fn open(&self, which: &Which) -> Result<Opened, String>;
+    /// Who would speak, and what to say of it.
+    fn speaker(&self, wish: &Wish) -> Result<(Box<Speaker>, Speaks, Vec<String>), String>;
+    fn harnesses(&self, model: &Model) -> Vec<HarnessRow>;
+    fn models(&self) -> Vec<ModelRow>;
+    /// Has the model make one call; what came back, in words.
+    fn try_model(&self, provider: &str, name: &str) -> Result<String, String>;
+    /// Makes a harness the usual one of a model.
+    fn make_usual(&self, model: &Model, harness: &str) -> Result<String, String>;
+    /// Stores a provider's key; says where.
+    fn login(&self, provider: &str, key: &str) -> Result<String, String>;
+    /// Makes a model the one that tack starts with; says where that is kept.
+    fn make_first(&self, provider: &str, name: &str) -> Result<String, String>;
+    fn sessions(&self, reach: Reach) -> Vec<SessionRow>;
+    fn report(&self, what: Report) -> Result<String, String>;
+}

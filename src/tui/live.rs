@@ -1,0 +1,225 @@
+//! What runs right now, and the lines that say so: what is being done, since when, what comes next, how
+//! to stop it.
+
+use std::time::{Duration, Instant};
+
+use ratatui::text::{Line, Span};
+
+use crate::model::{Action, CallId, TodoItem, TodoStatus, ToolCall};
+
+use super::cell::seconds;
+use super::overlay::harness::tokens;
+use super::palette::Palette;
+use super::text;
+
+/// Silence after which it is said how long it lasts.
+const SILENCE: Duration = Duration::from_secs(10);
+/// Steps of the spinner, and how long each stands.
+const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+pub const STEP: Duration = Duration::from_millis(120);
+/// Bytes of a token, about.
+const TOKEN: u64 = 4;
+
+/// The turn that runs.
+pub struct Live {
+    began: Instant,
+    /// Calls that were started and are not over.
+    calls: Vec<Open>,
+    /// What the model thinks, so far and of this reply.
+    thought: String,
+    /// Bytes of the replies of this turn.
+    received: u64,
+    last_byte: Instant,
+    state: State,
+}
+
+struct Open {
+    call: ToolCall,
+    since: Instant,
+}
+
+/// What the turn is at when no call runs.
+enum State {
+    /// The request is out.
+    Asked,
+    Thinking,
+    Writing,
+    /// In words that came with it.
+    Waiting(String, Instant),
+    Again {
+        attempt: u32,
+        of: u32,
+        at: Instant,
+        why: String,
+    },
+}
+
+impl Live {
+    pub fn begin(now: Instant) -> Self {
+        Self {
+            began: now,
+            calls: Vec::new(),
+            thought: String::new(),
+            received: 0,
+            last_byte: now,
+            state: State::Asked,
+        }
+    }
+
+    pub fn lasted(&self, now: Instant) -> Duration {
+        now.saturating_duration_since(self.began)
+    }
+
+    pub fn text(&mut self, more: &str, now: Instant) {
+        self.heard(more, now);
+        self.state = State::Writing;
+    }
+
+    pub fn thinking(&mut self, more: &str, now: Instant) {
+        self.heard(more, now);
+        self.thought.push_str(more);
+        self.state = State::Thinking;
+    }
+
+    /// The thought so far, which is over.
+    pub fn take_thought(&mut self) -> Option<String> {
+        let thought = std::mem::take(&mut self.thought);
+        (!thought.trim().is_empty()).then_some(thought)
+    }
+
+    pub fn waiting(&mut self, what: String, now: Instant) {
+        // It is announced again and again while it lasts.
+        if !matches!(&self.state, State::Waiting(before, _) if *before == what) {
+            self.state = State::Waiting(what, now);
+        }
+    }
+
+    pub fn again(&mut self, (attempt, of): (u32, u32), wait_ms: u64, why: String, now: Instant) {
+        self.thought.clear();
+        self.state = State::Again { attempt, of, at: now + Duration::from_millis(wait_ms), why };
+    }
+
+    pub fn call_started(&mut self, call: ToolCall, now: Instant) {
+        self.calls.push(Open { call, since: now });
+    }
+
+    pub fn call_ended(&mut self, id: &CallId, now: Instant) -> Option<ToolCall> {
+        let at = self.calls.iter().position(|open| open.call.id == *id)?;
+        let open = self.calls.remove(at);
+        if self.calls.is_empty() {
+            (self.state, self.last_byte) = (State::Asked, now);
+        }
+        Some(open.call)
+    }
+
+    fn heard(&mut self, more: &str, now: Instant) {
+        self.received += more.len() as u64;
+        self.last_byte = now;
+    }
+
+    /// The line over the composer, and those above it for more calls than one.
+    pub fn rows(&self, width: usize, provider: &str, now: Instant, p: &Palette) -> Vec<Line<'static>> {
+        let mut rows = Vec::new();
+        if self.calls.len() > 1 {
+            for open in &self.calls[..self.calls.len() - 1] {
+                let line = format!("  {} · {}", doing(&open.call.action), since(open.since, now));
+                rows.push(text::fit(Line::styled(line, p.dim), width));
+            }
+        }
+        let step = (self.lasted(now).as_millis() / STEP.as_millis()) as usize % SPINNER.len();
+        let mut spans = vec![Span::styled(format!("{} ", SPINNER[step]), p.accent)];
+        spans.extend(self.what(provider, now, p));
+        let mut facts = Vec::new();
+        if !matches!(self.state, State::Again { .. }) {
+            facts.push(since(self.began, now));
+        }
+        if self.received >= TOKEN {
+            facts.push(format!("↓{} tok", tokens(self.received / TOKEN)));
+        }
+        facts.push("esc to stop".to_owned());
+        spans.push(Span::styled(format!(" · {}", facts.join(" · ")), p.dim));
+        rows.push(text::fit(Line::from(spans), width));
+        rows
+    }
+
+    fn what(&self, provider: &str, now: Instant, p: &Palette) -> Vec<Span<'static>> {
+        if let Some(open) = self.calls.last() {
+            return vec![Span::raw(doing(&open.call.action))];
+        }
+        let silent = now.saturating_duration_since(self.last_byte);
+        match &self.state {
+            State::Asked | State::Thinking | State::Writing if silent >= SILENCE => {
+                let provider = text::clean_line(provider);
+                let silent = silent.as_secs();
+                let what = match self.received {
+                    0 => format!("waiting for {provider} · {silent}s since it was asked"),
+                    _ => format!("waiting for {provider} · {silent}s since last byte"),
+                };
+                vec![Span::styled(what, p.warn)]
+            }
+            State::Asked => vec![Span::raw("Waiting for the model")],
+            State::Thinking => vec![Span::raw("Thinking")],
+            State::Writing => vec![Span::raw("Writing")],
+            State::Waiting(what, at) => {
+                let what = text::clean_line(what).into_owned();
+                vec![Span::raw(what), Span::styled(format!(" · {}", since(*at, now)), p.dim)]
+            }
+            State::Again { attempt, of, at, why } => {
+                let left = at.saturating_duration_since(now).as_secs_f64().ceil();
+                let when = if left > 0.0 { format!("in {left}s") } else { "now".to_owned() };
+                let why = text::clean_line(why).into_owned();
+                vec![Span::styled(format!("{why} · try {attempt} of {of} {when}"), p.warn)]
+            }
+        }
+    }
+
+    /// The newest line of the thought.
+    pub fn thought_row(&self, width: usize, p: &Palette) -> Option<Line<'static>> {
+        let last = self.thought.lines().rev().find(|line| !line.trim().is_empty())?;
+        let clean = text::clean_line(last.trim()).into_owned();
+        Some(text::fit(Line::styled(format!("∴ {clean}"), p.dim), width))
+    }
+}
+
+fn since(from: Instant, now: Instant) -> String {
+    let took = now.saturating_duration_since(from).as_millis();
+    seconds(u64::try_from(took).unwrap_or(u64::MAX) / 1000 * 1000).replace(".0s", "s")
+}
+
+/// `Running cargo test`, `Editing src/cart.rs`.
+fn doing(action: &Action) -> String {
+    let title = match action {
+        Action::Shell { command, .. } => {
+            let first = command.trim().lines().next().unwrap_or_default();
+            return format!("Running {}", text::clean_line(first));
+        }
+        other => text::clean_line(&other.title()).into_owned(),
+    };
+    let present = [
+        ("Read ", "Reading "),
+        ("Wrote ", "Writing "),
+        ("Edited ", "Editing "),
+        ("Applied ", "Applying "),
+        ("Looked ", "Looking "),
+        ("Searched ", "Searching "),
+        ("Listed ", "Listing "),
+        ("Fetched ", "Fetching "),
+        ("Waited ", "Waiting "),
+        ("Typed ", "Typing "),
+        ("Ran ", "Running "),
+    ];
+    let found = present.iter().find_map(|(past, now)| Some(format!("{now}{}", title.strip_prefix(past)?)));
+    found.unwrap_or(title)
+}
+
+/// One line about the model's tasks, while there are any left.
+pub fn tasks_row(items: &[TodoItem], width: usize, p: &Palette) -> Option<Line<'static>> {
+    let done = items.iter().filter(|item| item.status == TodoStatus::Completed).count();
+    if items.is_empty() || done == items.len() {
+        return None;
+    }
+    let at = items.iter().find(|item| item.status == TodoStatus::InProgress);
+    let next = at.or_else(|| items.iter().find(|item| item.status == TodoStatus::Pending))?;
+    let words = text::clean_line(&next.text).into_owned();
+    Some(text::fit(Line::styled(format!("┄ tasks {done}/{} · {words}", items.len()), p.dim), width))
+}

@@ -1,0 +1,34 @@
+//! What stands in place of the composer for a while: pickers and boards.
+
+pub mod board;
+pub mod harness;
+pub mod key;
+pub mod list;
+pub mod model;
+pub mod sessions;
+
+use ratatui::text::Line;
+
+use super::palette::Palette;
+
+/// The one that is open.
+pub enum Overlay {
+    Harness(harness::HarnessPicker),
+    Model(model::ModelPicker),
+    Sessions(sessions::SessionPicker),
+    Board(board::Board),
+    Key(key::KeyEntry),
+}
+
+impl Overlay {
+    /// It on at most so many rows.
+    pub fn rows(&mut self, width: usize, height: usize, p: &Palette) -> Vec<Line<'static>> {
+        match self {
+            Self::Harness(picker) => picker.rows(width, height, p),
+            Self::Model(picker) => picker.rows(width, height, p),
+            Self::Sessions(picker) => picker.rows(width, height, p),
+            Self::Board(board) => board.rows(width, height, p),
+            Self::Key(entry) => entry.rows(width, p),
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! The life of the interactive session: waits for keys, for the agent, for work done aside and for the
+//! system, hands each to the app, and draws when something changed.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ratatui::layout::Size;
+use tokio::sync::Notify;
+use tokio::sync::mpsc::Receiver;
+
+use crate::agent::Event;
+
+use super::app::{App, Kept, Want};
+use super::composer::{Keymap, editor};
+use super::host::{Host, Opened};
+use super::live::STEP;
+use super::palette::Theme;
+use super::term::{
+    Guard, Input, Output, Reader, Reflow, Said, Screen, Signals, Suspended, Wishes, escape, input, probe,
+};
+
+/// Sixty frames a second at most.
+const FRAME: Duration = Duration::from_millis(16);
+/// After a change of width, how long it has to be still before what stands is drawn anew.
+const STILL: Duration = Duration::from_millis(75);
+
+/// What the session begins with.
+pub struct Start {
+    /// Sent at once.
+    pub prompt: Option<String>,
+    /// The person chooses an earlier session first.
+    pub choose: bool,
+    /// Where history and drafts are kept.
+    pub state: Option<PathBuf>,
+    pub env: fn(&str) -> Option<String>,
+}
+
+/// Runs it to its end; gives the exit code.
+///
+/// # Errors
+/// If there is no terminal to be had.
+pub async fn run(host: Arc<dyn Host>, opened: Opened, start: Start) -> io::Result<i32> {
+    let mut signals = Signals::listen()?;
+    let mut guard = Guard::enter(&Wishes::default())?;
+    let mut reader = Reader::start()?;
+    let woken = Arc::new(Notify::new());
+    let theme = theme(start.env);
+    let size = input::size();
+    let wake = woken.clone();
+    let kept = Kept {
+        keymap: Keymap::default(),
+        state: start.state.clone(),
+        wake: Arc::new(move || wake.notify_one()),
+    };
+    let mut app = App::new(host, opened, kept, (size, theme));
+    let Some(events) = app.changed() else { return Ok(1) };
+    let mut screen = Screen::new(Output, size).reflow(Reflow::guess(start.env));
+    screen.set_theme(theme);
+    let mut stage =
+        Stage { app, screen, events, dirty: true, drawn: None, still: None, title: String::new() };
+    stage.first(&start)?;
+    loop {
+        let now = Instant::now();
+        let frame = stage.due(now);
+        let want = tokio::select! {
+            biased;
+            said = signals.next() => match said {
+                Said::End(signal) => Want::Exit(i32::from(Said::code(signal))),
+                Said::Stop => Want::Suspend,
+                Said::Continue => {
+                    guard.resume()?;
+                    Want::Repaint
+                }
+            },
+            input = reader.next() => stage.input(input, &mut guard)?,
+            event = stage.events.recv() => stage.hear(event),
+            done = stage.app.jobs().next() => done(&mut stage.app),
+            () = woken.notified() => stage.app.poll(),
+            () = until(frame) => {
+                stage.draw(Instant::now())?;
+                Want::Nothing
+            }
+        };
+        if let Some(code) = stage.heed(want, (&mut guard, &reader, start.env))? {
+            stage.screen.leave()?;
+            stage.app.farewell();
+            return Ok(code);
+        }
+    }
+}
+
+struct Stage {
+    app: App,
+    screen: Screen<Output>,
+    events: Receiver<Event>,
+    /// Something changed since the last frame.
+    dirty: bool,
+    drawn: Option<Instant>,
+    /// When the width will have been still for long enough.
+    still: Option<Instant>,
+    title: String,
+}
+
+impl Stage {
+    /// The first frame, and only then the questions to the terminal.
+    fn first(&mut self, start: &Start) -> io::Result<()> {
+        let now = Instant::now();
+        if let Some(prompt) = &start.prompt {
+            self.app.begin_with(prompt, now);
+        }
+        self.app.welcome();
+        if start.choose {
+            self.app.choose_session();
+        }
+        self.draw(now)?;
+        let term = (start.env)("TERM");
+        self.screen.send(probe::questions(term.as_deref()))
+    }
+
+    /// When the next frame is due; None: not before something happens.
+    fn due(&self, now: Instant) -> Option<Instant> {
+        let next = self.drawn.map_or(now, |drawn| drawn + FRAME);
+        let changed = self.dirty.then_some(next);
+        let step = self.app.working().then(|| self.drawn.map_or(now, |drawn| drawn + STEP));
+        let saved = self.app.saves_at();
+        [changed, step, self.still, saved].into_iter().flatten().min()
+    }
+
+    fn draw(&mut self, now: Instant) -> io::Result<()> {
+        if self.still.is_some_and(|still| now >= still) && !self.app.working() {
+            self.still = None;
+            self.app.repaint(&mut self.screen);
+        }
+        self.app.save(now);
+        self.app.draw(&mut self.screen, now)?;
+        (self.dirty, self.drawn) = (false, Some(now));
+        let title = self.app.title();
+        if title != self.title {
+            self.screen.send(&escape::title(&title))?;
+            self.title = title;
+        }
+        Ok(())
+    }
+
+    fn input(&mut self, input: Input, guard: &mut Guard) -> io::Result<Want> {
+        let now = Instant::now();
+        Ok(match input {
+            Input::Key(key) => self.app.key(key, now),
+            Input::Paste(text) => self.app.paste(&text),
+            Input::Resize(width, height) => {
+                let size = Size::new(width, height);
+                self.screen.resize(size);
+                self.app.resize(size);
+                self.still = Some(now + STILL);
+                Want::Frame
+            }
+            Input::Focus(focused) => {
+                self.app.set_focus(focused);
+                Want::Nothing
+            }
+            Input::Background(theme) => {
+                if self.app.set_background(theme) {
+                    self.screen.set_theme(theme);
+                }
+                Want::Frame
+            }
+            Input::Kitty => {
+                guard.push_keys()?;
+                Want::Nothing
+            }
+            // As after a hang-up: nobody is there any more.
+            Input::Closed => Want::Exit(129),
+        })
+    }
+
+    /// One event, and those that wait behind it: all of them make one frame.
+    fn hear(&mut self, event: Option<Event>) -> Want {
+        let now = Instant::now();
+        let Some(event) = event else { return self.app.session_ended() };
+        let mut want = self.app.hear(event, now);
+        while want == Want::Frame
+            && let Ok(event) = self.events.try_recv()
+        {
+            want = self.app.hear(event, now);
+        }
+        want
+    }
+
+    /// Does what is wanted. Some: it is over, with this exit code.
+    fn heed(
+        &mut self,
+        want: Want,
+        (guard, reader, env): (&mut Guard, &Reader, fn(&str) -> Option<String>),
+    ) -> io::Result<Option<i32>> {
+        if let Some(events) = self.app.changed() {
+            self.events = events;
+        }
+        if self.app.wants_notice() {
+            self.screen.send(&escape::notify(escape::Notify::guess(env), "tack is done"))?;
+        }
+        match want {
+            Want::Nothing => return Ok(None),
+            Want::Frame => {}
+            Want::Repaint => self.app.repaint(&mut self.screen),
+            Want::Suspend => {
+                self.screen.leave()?;
+                reader.pause();
+                let suspended = guard.suspend()?;
+                reader.resume();
+                if suspended == Suspended::Not {
+                    self.app.note("nothing could continue tack here");
+                }
+                let size = input::size();
+                self.screen.resize(size);
+                self.app.resize(size);
+            }
+            Want::Editor => {
+                self.screen.leave()?;
+                reader.pause();
+                guard.pause();
+                let edited = edit(&self.app.editor_text(), env);
+                guard.resume()?;
+                reader.resume();
+                self.app.edited(edited);
+            }
+            Want::PasteClipboard => self.app.note("paste with the terminal's own key"),
+            Want::Copy(text) => match escape::copy(&text) {
+                Some(sequence) => self.screen.send(&sequence)?,
+                None => self.app.note("too long for the clipboard; ctrl+t and r show it raw"),
+            },
+            Want::Exit(code) => return Ok(Some(code)),
+        }
+        self.dirty = true;
+        Ok(None)
+    }
+}
+
+/// Waits for a time; for ever when there is none.
+async fn until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at.into()).await,
+        None => std::future::pending().await,
+    }
+}
+
+fn theme(env: fn(&str) -> Option<String>) -> Theme {
+    if env("NO_COLOR").is_some_and(|set| !set.is_empty()) {
+        return Theme::Plain;
+    }
+    let rich = ["truecolor", "24bit"];
+    let colours = env("COLORTERM").is_some_and(|set| rich.contains(&set.as_str()))
+        || env("TERM").is_some_and(|term| term.contains("256color") || term.contains("kitty"));
+    if !colours {
+        return Theme::Ansi;
+    }
+    probe::guess(env("COLORFGBG").as_deref()).unwrap_or(Theme::Dark)
+}
+
+/// Has the person's editor change a text. None: it was left as it was, or why not.
+fn edit(text: &str, env: fn(&str) -> Option<String>) -> Result<String, String> {
+    let words = editor::command(env).ok_or("$VISUAL or $EDITOR is no command that can be read")?;
+    let file = editor::Text::write(&std::env::temp_dir(), text).map_err(|error| error.to_string())?;
+    let (program, args) = words.split_first().ok_or("no editor is set")?;
+    let status = crate::sandbox::run_with_terminal(program, args, file.path())
+        .map_err(|error| format!("{program}: {error}"))?;
+    match status {
+        true => file.read().map_err(|error| error.to_string()),
+        false => Err(format!("{program} did not end well; the text is as it was")),
+    }
+}

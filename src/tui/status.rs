@@ -1,0 +1,66 @@
+//! The statusline: who speaks under which harness, how freely, how full the window is, what it cost.
+
+use ratatui::text::{Line, Span};
+
+use super::host::{Mode, Speaks};
+use super::palette::Palette;
+use super::text;
+
+/// Percent of the window from which it is said in yellow, and in red.
+const YELLOW: u64 = 75;
+const RED: u64 = 90;
+/// Columns under which only the most needed is shown.
+const NARROW: usize = 60;
+
+/// What the line says.
+pub struct Status<'a> {
+    pub speaks: &'a Speaks,
+    pub mode: Mode,
+    /// Tokens of the last request, as the server counted them.
+    pub used: u64,
+    /// US dollars; None when no price is known.
+    pub cost: Option<f64>,
+    /// What stands at the right.
+    pub hint: &'a str,
+}
+
+impl Status<'_> {
+    pub fn row(&self, width: usize, p: &Palette) -> Line<'static> {
+        let narrow = width < NARROW;
+        let mut spans = vec![Span::raw("  ")];
+        let model = text::clean_line(&self.speaks.model.name).into_owned();
+        let harness = text::clean_line(&self.speaks.harness).into_owned();
+        // Together they decide what happens, so both give way before one of them does.
+        let room = width.saturating_sub(if narrow { 16 } else { 30 }).max(8);
+        let model = text::fit(Line::raw(model), (room * 2 / 3).max(4)).to_string();
+        let harness = text::fit(Line::raw(harness), (room / 3).max(4)).to_string();
+        spans.push(Span::styled(model, p.dim));
+        spans.push(Span::styled(format!(" · {harness}"), p.dim));
+        let style = if self.mode == Mode::Full { p.bad } else { p.dim };
+        spans.push(Span::styled(" · ", p.dim));
+        spans.push(Span::styled(self.mode.name(), style));
+        spans.extend(self.window(p));
+        if let Some(cost) = self.cost.filter(|_| !narrow) {
+            spans.push(Span::styled(format!(" · ${cost:.2}"), p.dim));
+        }
+        let left = Line::from(spans);
+        let (have, hint) = (left.width(), text::width(self.hint));
+        if narrow || have + hint + 3 > width {
+            return text::fit(left, width);
+        }
+        let mut line = text::pad(left, width - hint - 1);
+        line.spans.push(Span::styled(self.hint.to_owned(), p.dim));
+        line
+    }
+
+    fn window(&self, p: &Palette) -> Option<Span<'static>> {
+        let window = self.speaks.model.window.filter(|window| *window > 0)?;
+        let percent = (self.used.saturating_mul(100) / window).min(999);
+        let style = match percent {
+            0..YELLOW => p.dim,
+            YELLOW..RED => p.warn,
+            _ => p.bad,
+        };
+        Some(Span::styled(format!(" · {percent}%"), style))
+    }
+}
