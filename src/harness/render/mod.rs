@@ -252,7 +252,7 @@ impl History<'_> {
         let reminder = note.file.as_ref().and_then(|file| reminders().find(|(_, r)| r.file == *file));
         let loud = match note.kind {
             NoteKind::Correction | NoteKind::Guard | NoteKind::Check | NoteKind::Shown => true,
-            NoteKind::Reminder | NoteKind::Job | NoteKind::Fact => false,
+            NoteKind::Reminder | NoteKind::Job | NoteKind::Ran | NoteKind::Fact => false,
         };
         let own = reminder.and_then(|(_, r)| r.role);
         let role = match (note.kind, own.unwrap_or(self.kit.manifest.notes.role)) {
