@@ -36,7 +36,7 @@ pub(super) fn prompt(kit: &Kit, view: &View<'_>) -> anyhow::Result<Prompt> {
         blocks.map(|file| kit.render(file, &values)).collect::<anyhow::Result<_>>()?;
     let dialect = &manifest.dialect;
     // Who writes blocks of code for a bare tool is shown those by its own template.
-    if dialect.offer == Offer::Prompt && dialect.bare.is_none() && !kit.shows.tools {
+    if dialect.offer == Offer::Prompt && dialect.bare.is_none() && !kit.shows.offer {
         system.push(kit.common("tools", &values));
     }
     let mut thread = Thread::new(manifest.messages.merge);
