@@ -10,9 +10,14 @@
 //! clipboard  reading the clipboard by a desktop's programs
 //! ```
 
+pub mod escape;
+pub mod guard;
+pub mod input;
+pub mod probe;
 pub mod screen;
-pub mod guard {
-    pub fn note_alternate(_: super::screen::Alternate) {}
-}
+pub mod signals;
 
+pub use guard::{Guard, Output, Suspended, Wishes};
+pub use input::{Input, Reader};
 pub use screen::{Alternate, Reflow, Screen};
+pub use signals::{Said, Signals};

@@ -71,6 +71,8 @@ pub struct Screen<W: Write> {
     ghosts: Ghosts,
     /// At least so many rows of the screen end with the viewport's last one.
     depth: usize,
+    /// Whether `depth` is no bound but the truth: it is once the screen has scrolled.
+    known: bool,
     started: bool,
     cursor_shown: bool,
     /// Escape sequences to go out before the next frame.
@@ -90,6 +92,7 @@ impl<W: Write> Screen<W> {
             recent: VecDeque::new(),
             ghosts: Ghosts::default(),
             depth: 1,
+            known: false,
             started: false,
             cursor_shown: true,
             queued: Vec::new(),
@@ -151,7 +154,7 @@ impl<W: Write> Screen<W> {
         self.view = Region::start();
         self.recent.clear();
         self.ghosts = Ghosts::default();
-        (self.depth, self.started) = (1, false);
+        (self.depth, self.known, self.started) = (1, false, false);
         Ok(())
     }
 
@@ -239,7 +242,9 @@ impl<W: Write> Screen<W> {
         paint.cursor(above, cursor, &mut self.cursor_shown);
         let bytes = paint.end();
         if self.full.is_none() {
-            self.depth = (self.depth + rows.len().saturating_sub(old)).min(self.size.height.into());
+            let reached = self.depth + rows.len().saturating_sub(old);
+            self.depth = reached.min(self.size.height.into());
+            self.known |= reached >= self.size.height.into();
             self.depth -= old.saturating_sub(rows.len()).min(self.depth - 1);
             let view = rows.split_off(above);
             self.view.settle(view, above);

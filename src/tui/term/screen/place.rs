@@ -33,6 +33,8 @@ struct Stood {
     column: usize,
     /// Rows that the lines from the cursor's on take below it, more than one for each line.
     extra: usize,
+    /// Rows at the top that are out of reach.
+    lost: usize,
 }
 
 impl Stood {
@@ -41,18 +43,22 @@ impl Stood {
         if reflow == Reflow::No {
             return (self.line, 0);
         }
-        let rows = |line: &Vec<u8>| wrapped(line, columns, 0).0;
-        let (own, sub) = wrapped(&self.lines[self.line], columns, self.column);
+        let rows = |line: &Vec<u8>| wrapped(line, columns);
+        let own = rows(&self.lines[self.line]);
+        // Where a wide character did not fit, the cursor may be one row lower. Too low leaves a row of
+        // an old viewport; too high would take one of the answer.
+        let sub = (self.column / usize::from(columns)).min(own - 1);
         let above = self.lines[..self.line].iter().map(rows).sum::<usize>() + sub;
         let below = self.lines[self.line + 1..].iter().map(|line| rows(line) - 1).sum::<usize>();
         (above, below + own - 1 - sub)
     }
 
-    /// Takes the first so many rows away: whole lines, and the beginning of one.
-    fn behead(mut self, rows: usize, columns: u16, reflow: Reflow) -> (Vec<Vec<u8>>, Vec<u8>) {
+    /// What is out of reach: whole lines, and the beginning of one.
+    fn behead(mut self, columns: u16, reflow: Reflow) -> (Vec<Vec<u8>>, Vec<u8>) {
+        let rows = self.lost;
         let (mut gone, mut line) = (0, 0);
         while line < self.lines.len() {
-            let takes = if reflow == Reflow::No { 1 } else { wrapped(&self.lines[line], columns, 0).0 };
+            let takes = if reflow == Reflow::No { 1 } else { wrapped(&self.lines[line], columns) };
             if gone + takes > rows {
                 break;
             }
@@ -60,7 +66,7 @@ impl Stood {
             line += 1;
         }
         let mut head = self.lines.get(line).cloned().unwrap_or_default();
-        while !head.is_empty() && (gone == rows || wrapped(&head, columns, 0).0 > rows - gone) {
+        while !head.is_empty() && (gone == rows || wrapped(&head, columns) > rows - gone) {
             head.pop();
         }
         self.lines.truncate(line);
@@ -75,17 +81,17 @@ impl<W: Write> Screen<W> {
         let stood = self.ghosts.stood.take().unwrap_or_else(|| self.standing());
         let after = if first { stood.lines.len() - 1 - stood.line } else { 0 };
         let (above, extra) = stood.measure(self.size.width, self.reflow);
-        let reach = above.min(usize::from(self.size.height) - 1);
+        let most = usize::from(self.size.height) - 1;
 
-        // A lower bound of the rows above the cursor on the screen. Terminals cut rows below the
-        // cursor before they push out those above.
-        let row = (self.depth - 1).saturating_sub(after + extra.saturating_sub(stood.extra));
-        self.depth = row.min(usize::from(self.size.height) - 1).max(reach) + 1;
-        if self.size.height > before.height && row == 0 {
-            self.depth = reach + 1;
-        }
-        self.view = Region::above_cursor(reach);
-        self.ghosts.stood = Some(Stood { extra, ..stood });
+        // A lower bound of the rows above the cursor on the screen: rows that lines below it take push
+        // it up; of a lower screen, terminals cut rows below the cursor before they push out those above.
+        let row = (self.depth - 1).saturating_sub(after + extra.saturating_sub(stood.extra)).min(most);
+        let exact = self.known && self.size.height <= before.height && self.size.width <= before.width;
+        let lost = above.saturating_sub(if exact { row } else { most });
+        self.depth = row.max(above.min(most)) + 1;
+        self.view = Region::above_cursor(above.min(most));
+        self.ghosts.stood = Some(Stood { extra, lost, ..stood });
+        self.known = exact;
     }
 
     /// The viewport and the ghosts above it, in lines.
@@ -98,15 +104,13 @@ impl<W: Write> Screen<W> {
         let first = lines.len();
         lines.extend(self.view.widths());
         lines[first].splice(0..0, head);
-        Stood { lines, line, column: inset + column, extra: 0 }
+        Stood { lines, line, column: inset + column, extra: 0, lost: 0 }
     }
 
     /// The rows of a frame are drawn: `committed` stand above the viewport now.
     pub(super) fn record(&mut self, committed: Vec<Row>) {
         if let Some(stood) = self.ghosts.stood.take() {
-            let (above, _) = stood.measure(self.size.width, self.reflow);
-            let lost = above.saturating_sub(usize::from(self.size.height) - 1);
-            (self.ghosts.lines, self.ghosts.head) = stood.behead(lost, self.size.width, self.reflow);
+            (self.ghosts.lines, self.ghosts.head) = stood.behead(self.size.width, self.reflow);
         }
         if !committed.is_empty() {
             // What is above a line that stays will not be reached again.
@@ -123,7 +127,7 @@ impl<W: Write> Screen<W> {
         for text in self.recent.iter().rev() {
             let widths = Row::of_line(&Line::raw(text), u16::MAX).first().map(Row::widths);
             let takes = match self.reflow {
-                Reflow::Yes => wrapped(&widths.unwrap_or_default(), self.size.width, 0).0,
+                Reflow::Yes => wrapped(&widths.unwrap_or_default(), self.size.width),
                 Reflow::No => 1,
             };
             if old.height + takes > visible {

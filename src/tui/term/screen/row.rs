@@ -148,21 +148,17 @@ fn glyph(symbol: &str, width: u16, style: Style) -> Vec<Cell> {
     cells
 }
 
-/// How many rows characters of these widths take, and on which of them column `at` of the whole is.
-pub(super) fn wrapped(widths: &[u8], columns: u16, at: usize) -> (usize, usize) {
-    let (mut rows, mut column, mut passed, mut found) = (1, 0, 0, 0);
-    for width in widths {
-        if column + u16::from(*width) > columns && column > 0 {
+/// How many rows characters of these widths take.
+pub(super) fn wrapped(widths: &[u8], columns: u16) -> usize {
+    let (mut rows, mut column) = (1, 0);
+    for width in widths.iter().map(|width| u16::from(*width)) {
+        if column + width > columns && column > 0 {
             rows += 1;
             column = 0;
         }
-        column += u16::from(*width);
-        if passed <= at {
-            found = rows - 1;
-        }
-        passed += usize::from(*width);
+        column += width;
     }
-    (rows, found)
+    rows
 }
 
 /// The style the terminal writes in at the moment.

@@ -217,10 +217,11 @@ fn of_viewport(c: char) -> bool {
     c.is_ascii_lowercase() || "かな".contains(c)
 }
 
-/// A terminal on whose last row tack starts, so that it never has room below.
+/// A screen that has scrolled, so that it has no room below.
 fn full_bench(width: u16, height: u16) -> Bench {
     let mut bench = Bench::new(width, height);
-    bench.terminal.feed("\r\n".repeat(usize::from(height)).as_str());
+    bench.commit(&vec![""; height.into()]);
+    bench.frame(&["v"]);
     bench
 }
 
@@ -299,15 +300,20 @@ proptest! {
         nothing_else(&bench)?;
     }
 
-    /// Of narrow characters: where a wide one was moved to the next row, terminals keep a blank or not.
+    /// The terminal shrinks in steps, below what the viewport needs, and grows at once. Of narrow
+    /// characters: where a wide one was moved to the next row, terminals keep a blank or not.
     #[test]
     fn a_viewport_that_was_out_of_reach_is_cleared_when_the_terminal_grows(
-        steps in steps_of("[a-z]{0,3}[a-z ]{0,40}", (1u16..100, 1u16..20)),
+        view in proptest::collection::vec("[a-z]{0,3}[a-z ]{0,40}", 1..9),
+        mut widths in proptest::collection::vec(1u16..60, 4),
+        mut heights in proptest::collection::vec(1u16..20, 4),
     ) {
-        let steps = steps.into_iter().filter(|step| !matches!(step, Step::Commit(_)));
-        let steps = steps.chain([Step::Resize(100, 60)]).collect();
+        widths.sort_unstable_by(|a, b| b.cmp(a));
+        heights.sort_unstable_by(|a, b| b.cmp(a));
+        let sizes = widths.into_iter().zip(heights).chain([(100, 60)]);
+        let steps = sizes.map(|(width, height)| Step::Resize(width, height));
         let mut bench = full_bench(60, 20);
-        follow(&mut bench, steps, false)?;
+        follow(&mut bench, std::iter::once(Step::Frame(view)).chain(steps).collect(), false)?;
         nothing_else(&bench)?;
     }
 }
