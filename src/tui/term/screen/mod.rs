@@ -135,7 +135,7 @@ impl<W: Write> Screen<W> {
         let area = Rect::new(0, 0, self.size.width, height);
         let mut buffer = Buffer::empty(area);
         let cursor = draw(area, &mut buffer);
-        let mut rows = if self.full.is_some() { Vec::new() } else { std::mem::take(&mut self.pending) };
+        let mut rows = if self.full.is_some() { Vec::new() } else { self.take_pending() };
         let above = rows.len();
         rows.extend((0..height).map(|y| Row::of_buffer(&buffer, y)));
         self.draw(rows, above, cursor)
@@ -146,7 +146,7 @@ impl<W: Write> Screen<W> {
     pub fn leave(&mut self) -> io::Result<()> {
         self.alternate(Alternate::Leave)?;
         if self.started || !self.pending.is_empty() {
-            let mut rows = std::mem::take(&mut self.pending);
+            let mut rows = self.take_pending();
             let above = rows.len();
             rows.push(Row::default());
             self.draw(rows, above, Some(Position::ORIGIN))?;
@@ -221,6 +221,12 @@ impl<W: Write> Screen<W> {
     pub fn send(&mut self, sequence: &[u8]) -> io::Result<()> {
         self.out.write_all(sequence)?;
         self.out.flush()
+    }
+
+    /// The size may have changed since they were committed.
+    fn take_pending(&mut self) -> Vec<Row> {
+        let width = self.size.width;
+        self.pending.drain(..).flat_map(|row| row.split(width)).collect()
     }
 
     fn draw(&mut self, mut rows: Vec<Row>, above: usize, cursor: Option<Position>) -> io::Result<()> {
