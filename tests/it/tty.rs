@@ -92,8 +92,8 @@ impl Tty {
         let screen = Arc::new((Mutex::new(screen), Condvar::new()));
         let closing = Arc::new(AtomicBool::new(false));
         let reader = pty.master.try_clone_reader().unwrap();
-        let mut tty = Self {
-            before: String::new(),
+        Self {
+            before: settings(&*pty.master),
             writer: Some(pty.master.take_writer().unwrap()),
             drain: Some(drain(reader, screen.clone(), closing.clone())),
             closing,
@@ -101,9 +101,7 @@ impl Tty {
             master: Some(pty.master),
             slave: Some(pty.slave),
             screen,
-        };
-        tty.before = tty.settings();
-        tty
+        }
     }
 
     /// Types, or answers as a terminal does.
@@ -185,22 +183,13 @@ impl Tty {
 
     /// Whether keys are read one by one and without echo.
     pub fn is_raw(&self) -> bool {
-        let modes = tcgetattr(self.file()).unwrap().local_modes;
+        let modes = tcgetattr(file(&**self.master.as_ref().unwrap())).unwrap().local_modes;
         !modes.intersects(LocalModes::ICANON | LocalModes::ECHO)
     }
 
     /// Whether the settings are those from before the program started.
     pub fn is_as_before(&self) -> bool {
-        self.settings() == self.before
-    }
-
-    fn file(&self) -> std::fs::File {
-        std::fs::File::open(self.master.as_ref().unwrap().tty_name().unwrap()).unwrap()
-    }
-
-    fn settings(&self) -> String {
-        let now = tcgetattr(self.file()).unwrap();
-        format!("{:?} {:?} {:?} {:?}", now.input_modes, now.output_modes, now.control_modes, now.local_modes)
+        settings(&**self.master.as_ref().unwrap()) == self.before
     }
 }
 
@@ -265,6 +254,15 @@ impl Screen {
         let end = String::from_utf8_lossy(&self.bytes[self.bytes.len().saturating_sub(300)..]).into_owned();
         format!("the screen shows\n{}\nlast bytes: {end:?}", self.shown().rows.join("\n"))
     }
+}
+
+fn file(master: &dyn MasterPty) -> std::fs::File {
+    std::fs::File::open(master.tty_name().unwrap()).unwrap()
+}
+
+fn settings(master: &dyn MasterPty) -> String {
+    let now = tcgetattr(file(master)).unwrap();
+    format!("{:?} {:?} {:?} {:?}", now.input_modes, now.output_modes, now.control_modes, now.local_modes)
 }
 
 fn modes_left_on(bytes: &[u8]) -> Vec<String> {

@@ -90,6 +90,10 @@ async fn program() -> u8 {
                     guard.push_keys().unwrap();
                     None
                 }
+                Input::Reflow(reflow) => {
+                    screen.set_reflow(reflow);
+                    None
+                }
                 Input::Focus(_) => None,
                 Input::Closed => Some(7),
             },
@@ -175,9 +179,10 @@ fn the_shell_is_as_before_however_it_ends() {
         }
         assert_eq!(tty.exit_code(), code, "{how:?}");
         assert!(tty.is_as_before(), "{how:?}");
-        let shown = tty.wait_for("the modes from before", |shown| shown.modes.is_empty());
+        let shown = tty.wait_for("the modes from before, and the last words", |shown| {
+            shown.modes.is_empty() && shown.lines.iter().any(|line| line.contains(last))
+        });
         assert!(shown.cursor_shown && !shown.alternate, "{how:?}: {shown:?}");
-        assert!(shown.lines.iter().any(|line| line.contains(last)), "{how:?}: {shown:?}");
     }
 }
 

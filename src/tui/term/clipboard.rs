@@ -127,7 +127,8 @@ async fn ask(tool: &Tool, args: &[&str], path: Option<&str>) -> Result<Option<Ve
         if said.len() as u64 >= MOST {
             child.kill().await?;
         }
-        io::Result::Ok(child.wait().await?.success().then_some(said).unwrap_or_default())
+        let good = child.wait().await?.success();
+        io::Result::Ok(if good { said } else { Vec::new() })
     };
     match tokio::time::timeout(LIMIT, run).await {
         Ok(said) => Ok(Some(said.unwrap_or_default())),

@@ -41,6 +41,7 @@ impl Default for Wishes {
 const RESTORE: &[u8] = b"\x1b[?2026l\x1b[?2004l\x1b[?1004l\x1b[?2031l\x1b[?7h\x1b[m\x1b[?25h";
 /// These do something where they were not on, so each has a mark of whether it is.
 const LEAVE_ALTERNATE: &[u8] = b"\x1b[?1049l";
+const PUSH_KEYS: &[u8] = b"\x1b[>1u";
 const POP_KEYS: &[u8] = b"\x1b[<u";
 const POP_TITLE: &[u8] = b"\x1b[23;0t";
 
@@ -85,7 +86,7 @@ impl Guard {
     /// If the terminal cannot be written to.
     pub fn push_keys(&mut self) -> io::Result<()> {
         self.kitty = true;
-        if KEYS.swap(true, Ordering::SeqCst) { Ok(()) } else { write(b"\x1b[>1u") }
+        if KEYS.swap(true, Ordering::SeqCst) { Ok(()) } else { write(PUSH_KEYS) }
     }
 
     /// Gives the terminal back for a while, to an editor for example; [`Guard::resume`] takes it again.
@@ -165,9 +166,15 @@ pub enum Suspended {
     Not,
 }
 
-/// The alternate screen is on, or off.
-pub(super) fn note_alternate(way: Alternate) {
+/// The alternate screen is about to be used, or left. Returns what has to be sent on it: terminals keep
+/// the way keys are sent for each screen by itself.
+pub(super) fn note_alternate(way: Alternate) -> &'static [u8] {
     ALTERNATE.store(way == Alternate::Enter, Ordering::SeqCst);
+    match (KEYS.load(Ordering::SeqCst), way) {
+        (false, _) => b"",
+        (true, Alternate::Enter) => PUSH_KEYS,
+        (true, Alternate::Leave) => POP_KEYS,
+    }
 }
 
 /// Whether the terminal owes an answer.
@@ -214,6 +221,9 @@ fn give_back(termios: &Termios) {
 
 fn farewell() -> Vec<u8> {
     let mut bytes = Vec::new();
+    if ALTERNATE.load(Ordering::SeqCst) && KEYS.load(Ordering::SeqCst) {
+        bytes.extend_from_slice(POP_KEYS);
+    }
     for (mark, sequence) in [(&ALTERNATE, LEAVE_ALTERNATE), (&KEYS, POP_KEYS), (&TITLE, POP_TITLE)] {
         if mark.swap(false, Ordering::SeqCst) {
             bytes.extend_from_slice(sequence);

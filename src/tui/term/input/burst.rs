@@ -24,7 +24,7 @@ use super::parse::Token;
 
 const GAP: Duration = Duration::from_millis(8);
 const ENTER: Duration = Duration::from_millis(3);
-const SLOW: Duration = Duration::from_millis(60);
+const SLOW: Duration = Duration::from_millis(100);
 /// Characters without a break that are passed on as they come, in one read.
 const FEW: usize = 16;
 /// Characters from which a run is large.

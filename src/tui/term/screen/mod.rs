@@ -105,6 +105,11 @@ impl<W: Write> Screen<W> {
         self
     }
 
+    /// The same, once the terminal has said what it is.
+    pub fn set_reflow(&mut self, reflow: Reflow) {
+        self.reflow = reflow;
+    }
+
     /// With [`Theme::Plain`] no colour is written, whatever the cells say.
     pub fn set_theme(&mut self, theme: Theme) {
         self.theme = theme;
@@ -162,19 +167,19 @@ impl<W: Write> Screen<W> {
     pub fn alternate(&mut self, way: Alternate) -> io::Result<()> {
         match (way, self.full.take()) {
             (Alternate::Enter, None) => {
-                self.queued.extend_from_slice(b"\x1b[?1049h\x1b[H");
-                super::guard::note_alternate(Alternate::Enter);
+                self.queued.extend_from_slice(b"\x1b[?1049h");
+                self.queued.extend_from_slice(super::guard::note_alternate(Alternate::Enter));
+                self.queued.extend_from_slice(b"\x1b[H");
                 self.full = Some((Region::unknown(self.size.height.into()), self.size));
                 Ok(())
             }
             (Alternate::Leave, Some((_, before))) => {
+                self.queued.extend_from_slice(super::guard::note_alternate(Alternate::Leave));
                 self.queued.extend_from_slice(b"\x1b[?1049l");
                 let now = std::mem::replace(&mut self.size, before);
                 self.resize(now);
                 let queued = std::mem::take(&mut self.queued);
-                self.send(&queued)?;
-                super::guard::note_alternate(Alternate::Leave);
-                Ok(())
+                self.send(&queued)
             }
             (_, full) => {
                 self.full = full;
@@ -254,7 +259,7 @@ impl<W: Write> Screen<W> {
             self.depth -= old.saturating_sub(rows.len()).min(self.depth - 1);
             let view = rows.split_off(above);
             self.view.settle(view, above);
-            self.record(rows);
+            self.record(&rows);
         } else if let Some((region, _)) = &mut self.full {
             region.settle(rows, 0);
         }
