@@ -89,7 +89,8 @@ pub(super) struct Kit {
 /// What the templates of a prompt show; what they do not and is asked for stands beside them.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Shows {
-    pub tools: bool,
+    /// How calls are said where they are text: it asks what `offer` is.
+    pub offer: bool,
     pub facts: bool,
 }
 
@@ -202,7 +203,7 @@ impl Kit {
         kit.add_inline(&source, faults);
         kit.add_fills(&source, faults);
         kit.add_files(&source, &paths, faults);
-        kit.shows = Shows { tools: kit.shows("tools"), facts: kit.shows("facts") };
+        kit.shows = Shows { offer: kit.shows("offer"), facts: kit.shows("facts") };
         Some(kit)
     }
 

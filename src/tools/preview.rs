@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use super::patch_text::{self, Section};
-use super::{ToolCx, change, diff, insert, path, splice};
+use super::{ToolCx, change, diff, hunk, insert, path, splice};
 use crate::model::{Action, Edit, Outcome, WriteMode};
 use crate::sandbox::Op;
 
@@ -141,7 +141,7 @@ fn patched(section: &Section, cx: &ToolCx<'_>) -> Option<Vec<Preview>> {
         Section::Delete { path } => one(path, (old, None)),
         Section::Update { path, to, hunks } => {
             let old = old?;
-            let after = patch_text::apply(&old, hunks).ok()?;
+            let after = hunk::apply(&old, hunks).ok()?;
             match to {
                 None => one(path, (Some(old), Some(after))),
                 Some(to) => {

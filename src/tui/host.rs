@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use tokio::sync::mpsc::{Receiver, Sender};
 
-use crate::agent::{Desk, Event, Op, Speaker, Stopper};
+use crate::agent::{Desk, Event, Op, Rule, SessionMode, Speaker, Stance, Stopper};
 use crate::model::{BlobId, Item, Model, Prices};
 
 use super::transcript::Speech;
@@ -41,7 +41,7 @@ pub struct Facts {
     pub folder: String,
     /// `git main`, where it is a repository.
     pub branch: Option<String>,
-    pub mode: Mode,
+    pub mode: SessionMode,
     /// `workspace-write sandbox`.
     pub sandbox: String,
     /// Names of the instruction files in force.
@@ -60,33 +60,12 @@ pub struct Speaks {
     pub speech: Speech,
 }
 
-/// What may run without asking.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
-    Ask,
-    #[default]
-    Edits,
-    Plan,
-    Full,
-}
-
-impl Mode {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Ask => "ask",
-            Self::Edits => "edits",
-            Self::Plan => "plan",
-            Self::Full => "full",
-        }
-    }
-
-    /// The next in the cycle, in which `Full` is not.
-    pub fn next(self) -> Self {
-        match self {
-            Self::Ask => Self::Edits,
-            Self::Edits => Self::Plan,
-            Self::Plan | Self::Full => Self::Ask,
-        }
+/// The next mode in the cycle, in which `Full` is not.
+pub fn next(mode: SessionMode) -> SessionMode {
+    match mode {
+        SessionMode::Ask => SessionMode::Edits,
+        SessionMode::Edits => SessionMode::Plan,
+        SessionMode::Plan | SessionMode::Full => SessionMode::Ask,
     }
 }
 
@@ -177,7 +156,6 @@ pub enum Report {
     Doctor,
     Sandbox,
     Providers,
-    Permissions,
     Config,
 }
 
@@ -196,6 +174,11 @@ pub trait Host: Send + Sync {
     fn login(&self, provider: &str, key: &str) -> Result<String, String>;
     /// Makes a model the one that tack starts with; says where that is kept.
     fn make_first(&self, provider: &str, name: &str) -> Result<String, String>;
+    /// What a mode allows in the open session, and what to say of it.
+    fn stance(&self, mode: SessionMode) -> Result<(Box<Stance>, Vec<String>), String>;
+    /// The stored rules.
+    fn rules(&self) -> Vec<Rule>;
+    fn forget_rule(&self, rule: &Rule) -> Result<(), String>;
     fn sessions(&self, reach: Reach) -> Vec<SessionRow>;
     fn report(&self, what: Report) -> Result<String, String>;
 }

@@ -138,7 +138,7 @@ impl Session {
         };
         let calls: Vec<ToolCall> = actions.iter().enumerate().map(made).collect();
         let parts = calls.iter().cloned().map(Part::Call).collect();
-        self.push(Body::Assistant(Reply { origin, parts, usage: Usage::default(), stop: Stop::Done }));
+        self.push(Body::Assistant(Reply::new(origin, parts, Usage::default(), Stop::Done)));
         for call in calls {
             let (outcome, shown) = (Outcome::ok("ok"), vec![Part::Text { text: "ok".to_owned() }]);
             self.push(Body::Result(ToolResult { call: call.id, outcome, shown }));

@@ -96,6 +96,8 @@ mod tools_rewrite;
 mod tools_shell;
 mod tools_terminal;
 mod tools_window;
+mod tty;
+mod tty_guard;
 mod wire;
 mod wire_auth;
 mod wire_choice;

@@ -87,7 +87,7 @@ impl Speaker<'_> {
         let (provider, model) = (self.model.provider.clone(), self.model.name.clone());
         let origin =
             Origin { provider, model, wire: self.model.wire, harness: harness.to_owned(), surface: 0 };
-        Reply { origin, parts, usage: Usage::default(), stop: Stop::Done }
+        Reply::new(origin, parts, Usage::default(), Stop::Done)
     }
 
     fn view<'a>(&'a self, items: &'a [Item]) -> View<'a> {

@@ -18,13 +18,13 @@ use super::error::CliError;
 use super::learn::Ask;
 use super::runtime;
 use super::setup::{self, Base, Ready};
-use crate::agent::{Agent, Setup, Speaker, Stopper, events, scene};
+use crate::agent::{Agent, Rule, SessionMode, Setup, Speaker, Stance, Stopper, events, scene};
 use crate::config;
 use crate::harness::Live;
 use crate::model::Model;
 use crate::sandbox::Policy;
 use crate::tui::host::{
-    Facts, HarnessRow, Host, Link, Mode, ModelRow, Opened, Reach, Report, SessionRow, Speaks, Which, Wish,
+    Facts, HarnessRow, Host, Link, ModelRow, Opened, Reach, Report, SessionRow, Speaks, Which, Wish,
 };
 use crate::tui::transcript::Speech;
 use crate::tui::{self, Start};
@@ -48,7 +48,7 @@ pub(super) fn run(prompt: Option<String>, first: &First, flags: &SessionFlags) -
         return Err(CliError::usage("an interactive session needs a terminal")
             .hint("run one prompt without one: tack exec PROMPT"));
     }
-    let repl = Arc::new(Repl { flags: flags.clone(), ended: Mutex::default() });
+    let repl = Arc::new(Repl { flags: flags.clone(), ended: Mutex::default(), tmp: Mutex::default() });
     let which = match first {
         First::New | First::Choose => setup::Which::New,
         First::Id(id) => setup::Which::Id(id.clone()),
@@ -66,6 +66,8 @@ struct Repl {
     flags: SessionFlags,
     /// Each tells when a session's thread is over.
     ended: Mutex<Vec<std::sync::mpsc::Receiver<()>>>,
+    /// The open session's private `/tmp`.
+    tmp: Mutex<Option<PathBuf>>,
 }
 
 impl Repl {
@@ -84,10 +86,12 @@ impl Repl {
         flags.provider = Some(DEMO.to_owned());
         flags.model = Some(mute::NAME.to_owned());
         flags.harness.get_or_insert_with(|| "minimal".to_owned());
-        let quiet = Self { flags, ended: Mutex::default() };
+        let quiet = Self { flags, ended: Mutex::default(), tmp: Mutex::default() };
         let base = setup::base(&quiet.flags)?;
         let mut came = quiet.open_with(which, base, |setup| setup.client = Arc::new(mute::Mute))?;
         (came.0.facts.mute, came.0.facts.speaks.auto) = (true, true);
+        let tmp = std::mem::take(&mut *quiet.tmp.lock().unwrap_or_else(PoisonError::into_inner));
+        *self.tmp.lock().unwrap_or_else(PoisonError::into_inner) = tmp;
         let ended = std::mem::take(&mut *quiet.ended.lock().unwrap_or_else(PoisonError::into_inner));
         self.ended.lock().unwrap_or_else(PoisonError::into_inner).extend(ended);
         Ok(came)
@@ -116,13 +120,14 @@ impl Repl {
             speaks: speaks(&library, &setup.model, setup.harness.id(), auto),
             folder: shortened(&setup.policy.cwd, home.as_deref()),
             branch: scene::git(&setup.policy.cwd).map(|git| format!("git {}", git.branch)),
-            mode: mode(&self.flags, &setup.policy),
+            mode: setup.permit.mode,
             sandbox: sandbox(&setup.policy),
             instructions: instructions(&setup.policy.cwd),
             cwd: setup.policy.cwd.clone(),
             mute: false,
         };
         let items = setup.loaded.as_ref().map(|loaded| loaded.items.clone()).unwrap_or_default();
+        *self.tmp.lock().unwrap_or_else(PoisonError::into_inner) = setup.policy.tmp.clone();
         let blobs = setup.session.blobs();
         let (ops, asked) = mpsc::channel(ROOM);
         // Pulled only when all of tack ends: between turns the channel is as before.
@@ -221,6 +226,22 @@ impl Host for Repl {
         Ok(format!("{name} is spoken to under {harness} from now on; set in {}", file.display()))
     }
 
+    fn stance(&self, mode: SessionMode) -> Result<(Box<Stance>, Vec<String>), String> {
+        let base = setup::base(&self.flags).map_err(said)?;
+        let tmp = self.tmp.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let (stance, notices) = base.stance(&self.flags, (mode, tmp.as_deref())).map_err(said)?;
+        Ok((Box::new(stance), notices))
+    }
+
+    fn rules(&self) -> Vec<Rule> {
+        setup::base(&self.flags).map(|base| base.rules().0.list()).unwrap_or_default()
+    }
+
+    fn forget_rule(&self, rule: &Rule) -> Result<(), String> {
+        let base = setup::base(&self.flags).map_err(said)?;
+        base.rules().0.remove(rule).map(drop)
+    }
+
     fn login(&self, provider: &str, key: &str) -> Result<String, String> {
         let base = setup::base(&self.flags).map_err(said)?;
         super::login::store(&base, provider, key).map_err(said)
@@ -256,16 +277,6 @@ fn said(error: CliError) -> String {
 fn speaks(library: &crate::harness::Library, model: &Model, harness: &str, auto: bool) -> Speaks {
     let tools = library.sample(harness, model).map_or(1, |sample| sample.prompt.tools.len());
     Speaks { model: model.clone(), harness: harness.to_owned(), auto, speech: Speech::with_tools(tools) }
-}
-
-fn mode(flags: &SessionFlags, policy: &Policy) -> Mode {
-    use super::args::SessionMode;
-    match (flags.mode, policy.mode) {
-        (_, crate::sandbox::Mode::DangerFullAccess) => Mode::Full,
-        (Some(SessionMode::Ask), _) => Mode::Ask,
-        (_, crate::sandbox::Mode::ReadOnly) => Mode::Plan,
-        (_, crate::sandbox::Mode::WorkspaceWrite) => Mode::Edits,
-    }
 }
 
 fn sandbox(policy: &Policy) -> String {

@@ -34,7 +34,9 @@ pub(super) fn prompt(kit: &Kit, view: &View<'_>) -> anyhow::Result<Prompt> {
     let blocks = manifest.system.blocks.iter().chain(&manifest.system.append);
     let mut system: Vec<String> =
         blocks.map(|file| kit.render(file, &values)).collect::<anyhow::Result<_>>()?;
-    if manifest.dialect.offer == Offer::Prompt && !kit.shows.tools {
+    let dialect = &manifest.dialect;
+    // Who writes blocks of code for a bare tool is shown those by its own template.
+    if dialect.offer == Offer::Prompt && dialect.bare.is_none() && !kit.shows.offer {
         system.push(kit.common("tools", &values));
     }
     let mut thread = Thread::new(manifest.messages.merge);
@@ -252,7 +254,7 @@ impl History<'_> {
         let reminder = note.file.as_ref().and_then(|file| reminders().find(|(_, r)| r.file == *file));
         let loud = match note.kind {
             NoteKind::Correction | NoteKind::Guard | NoteKind::Check | NoteKind::Shown => true,
-            NoteKind::Reminder | NoteKind::Job | NoteKind::Fact => false,
+            NoteKind::Reminder | NoteKind::Job | NoteKind::Ran | NoteKind::Fact => false,
         };
         let own = reminder.and_then(|(_, r)| r.role);
         let role = match (note.kind, own.unwrap_or(self.kit.manifest.notes.role)) {

@@ -5,7 +5,7 @@ use std::time::Instant;
 use ratatui::text::{Line, Span};
 use tokio::sync::oneshot;
 
-use crate::agent::{Aside, Filling, Op};
+use crate::agent::{Aside, Filling, Op, Rule};
 use crate::tools::Job;
 
 use super::{App, Want, view};
@@ -56,7 +56,7 @@ pub fn commands() -> &'static [Listed] {
         listed("status", "", "model, harness, wire, mode, sandbox, files in force", Always),
         listed("tasks", "", "the model's to-do list", Always),
         listed("ps", "[stop ID]", "background commands; stop one", Always),
-        listed("permissions", "", "see the stored rules", Always),
+        listed("permissions", "[rm N]", "see and delete the stored rules", Always),
         listed("sandbox", "", "what the sandbox allows on this machine", Always),
         also(listed("provider", "", "providers, and whether their keys are there", Always), &["providers"]),
         listed("config", "", "effective settings and where each comes from", Always),
@@ -102,7 +102,7 @@ impl App {
             "status" => self.report(Report::Status),
             "tasks" => self.tasks(),
             "ps" => self.jobs_command(args),
-            "permissions" => self.report(Report::Permissions),
+            "permissions" => self.permissions(args),
             "sandbox" => self.report(Report::Sandbox),
             "provider" => self.report(Report::Providers),
             "config" => self.report(Report::Config),
@@ -213,16 +213,6 @@ impl App {
                 Want::Frame
             },
         );
-    }
-
-    fn mode_command(&mut self, args: &str) -> Want {
-        let _ = args;
-        self.cycle_mode()
-    }
-
-    pub(super) fn cycle_mode(&mut self) -> Want {
-        self.note("the mode is set at start for now: --mode");
-        Want::Frame
     }
 
     fn effort(&mut self, args: &str) -> Want {
@@ -515,6 +505,23 @@ impl App {
             },
         );
         Want::Nothing
+    }
+
+    pub(super) fn list_rules(&mut self, rules: &[Rule]) {
+        if rules.is_empty() {
+            let mode = self.facts.mode.name();
+            return self.tell(Tone::Dim, format!("no rule is stored; mode {mode} decides what is asked for"));
+        }
+        let row = |(nth, rule): (usize, &Rule)| {
+            let place = match &rule.project {
+                Some(project) => format!(" · in {}", project.display()),
+                None => " · everywhere".to_owned(),
+            };
+            Line::raw(text::clean_line(&format!("{:>3}  {}{place}", nth + 1, rule.allow)).into_owned())
+        };
+        let mut lines: Vec<Line<'static>> = rules.iter().enumerate().map(row).collect();
+        lines.push(Line::styled("/permissions rm N forgets one", self.palette.dim));
+        self.show(Cell::Board(lines));
     }
 
     fn sheet(&mut self) -> Want {

@@ -24,9 +24,23 @@ impl App {
         if self.overlay.is_some() {
             return self.overlay_key(key);
         }
+        if !self.asks.is_empty() && self.editing.is_none() {
+            return self.dialog_key(key, now);
+        }
+        self.composer_key(key, now)
+    }
+
+    pub(super) fn composer_key(&mut self, key: KeyEvent, now: Instant) -> Want {
         match self.composer.key(key) {
             Did::Nothing => Want::Nothing,
             Did::Edited => Want::Frame,
+            Did::Send(draft) | Did::Act(Act::Queue(draft)) if self.editing.is_some() => {
+                self.edited_command(draft.text, now)
+            }
+            Did::Act(Act::Stop) if self.editing.is_some() => {
+                self.stop_editing();
+                Want::Frame
+            }
             Did::Send(draft) => self.send(draft, now),
             Did::Act(act) => self.act(act, now),
         }
@@ -39,6 +53,11 @@ impl App {
         }
         if self.pager.is_some() || self.overlay.is_some() {
             return Want::Nothing;
+        }
+        if let Some(dialog) = self.asks.front_mut().filter(|_| self.editing.is_none())
+            && dialog.paste(text)
+        {
+            return Want::Frame;
         }
         self.composer.paste(text);
         Want::Frame

@@ -43,6 +43,7 @@ pub struct Look<'a> {
     pub extent: Extent,
 }
 
+/// How much of a change is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
     /// As in a conversation: folded in the middle, of a new file the start.

@@ -21,7 +21,7 @@ use crate::tui::palette::Palette;
 /// An open block that holds more bytes is given as far as it has come.
 const BLOCK: usize = 16 * 1024;
 
-/// Markdown from first to last character. Widths are in columns; all calls between two ends are made with the same.
+/// Markdown from first to last character. Widths are in columns, and may change: what was given stays as it was.
 #[derive(Clone, Default)]
 pub struct Markdown {
     source: Source,
@@ -82,6 +82,7 @@ pub fn render(source: &str, width: usize, palette: &Palette) -> Vec<Line<'static
 }
 
 impl Markdown {
+    /// Nothing yet.
     pub fn new() -> Self {
         Self::default()
     }
@@ -138,7 +139,7 @@ impl Markdown {
             Open::Nothing => false,
             Open::Text => {
                 if lines::underline(line) {
-                    self.add(line, out);
+                    self.add(line);
                     self.close(out);
                     return;
                 }
@@ -175,7 +176,7 @@ impl Markdown {
             }
         };
         if goes_on {
-            self.add(line, out);
+            self.add(line);
         } else {
             self.begin(line, shape, out);
         }
@@ -197,7 +198,7 @@ impl Markdown {
         match shape {
             Shape::Blank => {}
             Shape::Heading | Shape::Rule => {
-                self.add(line, out);
+                self.add(line);
                 self.open = Open::Text;
                 self.close(out);
             }
@@ -213,7 +214,7 @@ impl Markdown {
                 let mut fence = None;
                 let lazy = lines::inside(lines::quoted(line), &mut fence);
                 self.open = Open::Quote { fence, lazy };
-                self.add(line, out);
+                self.add(line);
             }
             Shape::Item(marker) => {
                 let number = marker.number.map(|own| self.count.map_or(own, |count| count.saturating_add(1)));
@@ -221,20 +222,20 @@ impl Markdown {
                 let mut fence = None;
                 let lazy = lines::inside(lines::behind(line, marker.content), &mut fence);
                 self.open = Open::Item(Item { marker, number, shift: 0, fence, blank: false, lazy });
-                self.add(line, out);
+                self.add(line);
             }
             Shape::Indented => {
                 self.open = Open::Indented;
-                self.add(line, out);
+                self.add(line);
             }
             Shape::Text => {
                 self.open = Open::Text;
-                self.add(line, out);
+                self.add(line);
             }
         }
     }
 
-    fn add(&mut self, line: &str, _: &mut Out<'_>) {
+    fn add(&mut self, line: &str) {
         self.block.push_str(line);
         self.block.push('\n');
     }
