@@ -4,8 +4,9 @@ use std::time::{Duration, Instant};
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use proptest::prelude::*;
-use ratatui::buffer::Buffer;
+use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::Rect;
+use ratatui::style::{Color, Style};
 use ratatui::text::{Line, Span};
 
 use super::{Dialog, Did};
@@ -63,7 +64,11 @@ fn risky() -> Request {
     request.offers[0].session = Err(why());
     request.offers[0].always = Err(why());
     let once = || Err("only once".to_owned());
-    request.offers.push(Offer { lifts: vec![Lift::NoSandbox], session: once(), always: Err("only once".into()) });
+    request.offers.push(Offer {
+        lifts: vec![Lift::NoSandbox],
+        session: once(),
+        always: Err("only once".into()),
+    });
     request
 }
 
@@ -93,13 +98,22 @@ fn drawn(dialog: &mut Dialog, (width, height): (u16, u16)) -> String {
     let mut buffer = Buffer::empty(area);
     dialog.render(area, &mut buffer, &Palette::new(Theme::Ansi));
     let row = |y| {
-        let cells = (0..width).map(|x| buffer.cell((x, y)).unwrap());
-        let spans: Vec<Span<'static>> =
-            cells.filter(|cell| !cell.symbol().is_empty()).map(|cell| Span::styled(cell.symbol().to_owned(), cell.style())).collect();
+        let cells = (0..width).map(|x| buffer.cell((x, y)).unwrap()).filter(|cell| !cell.symbol().is_empty());
+        let mut spans: Vec<Span<'static>> =
+            cells.map(|cell| Span::styled(cell.symbol().to_owned(), look(cell))).collect();
+        while spans.last().is_some_and(|last| last.content == " " && last.style.bg.is_none()) {
+            spans.pop();
+        }
         Line::from(spans)
     };
     let lines: Vec<Line<'static>> = (0..height).map(row).collect();
     shot(&lines)
+}
+
+/// What was set of a cell's style.
+fn look(cell: &Cell) -> Style {
+    let color = |color: Color| Some(color).filter(|color| *color != Color::Reset);
+    Style { fg: color(cell.fg), bg: color(cell.bg), add_modifier: cell.modifier, ..Style::default() }
 }
 
 fn wanted(dialog: &mut Dialog, width: u16) -> String {
@@ -129,7 +143,11 @@ fn many_are_a_list_and_each_is_decided() {
     assert_eq!(dialog.key(char('y'), now), Did::Nothing);
     assert_eq!(dialog.open(), 2);
     insta::assert_snapshot!(plain(&drawn(&mut dialog, (80, 24))));
-    assert_eq!(dialog.key(char('y'), now + Duration::from_millis(400)), Did::Nothing, "nobody has read the second");
+    assert_eq!(
+        dialog.key(char('y'), now + Duration::from_millis(400)),
+        Did::Nothing,
+        "nobody has read the second"
+    );
     assert_eq!(dialog.open(), 2);
     let mut now = now + 2 * LATE;
     dialog.key(char('n'), now);
@@ -279,7 +297,8 @@ fn any_key() -> impl Strategy<Value = KeyEvent> {
         Just(KeyCode::PageDown),
         Just(KeyCode::Backspace),
     ];
-    let modifiers = proptest::sample::select(vec![KeyModifiers::NONE, KeyModifiers::CONTROL, KeyModifiers::SHIFT]);
+    let modifiers =
+        proptest::sample::select(vec![KeyModifiers::NONE, KeyModifiers::CONTROL, KeyModifiers::SHIFT]);
     (code, modifiers).prop_map(|(code, modifiers)| KeyEvent::new(code, modifiers))
 }
 
