@@ -200,7 +200,9 @@ impl Dialog {
             KeyCode::BackTab | KeyCode::Left => self.turn(self.requests.len() - 1),
             KeyCode::Char('v') => self.whole = !self.whole,
             KeyCode::Esc => return self.all(|| Answer::Refuse { reason: None }),
-            KeyCode::Char('N') if self.requests.len() > 1 => return self.all(|| Answer::Refuse { reason: None }),
+            KeyCode::Char('N') if self.requests.len() > 1 => {
+                return self.all(|| Answer::Refuse { reason: None });
+            }
             KeyCode::Char('Y') if self.requests.len() > 1 => return self.allow_all(),
             KeyCode::Enter => {
                 if let Some((choice, offered)) = choices.into_iter().nth(self.row) {
@@ -257,7 +259,9 @@ impl Dialog {
             KeyCode::Enter => return self.entered(entry, now),
             KeyCode::Backspace => drop(text.pop()),
             KeyCode::Char('u') if key.modifiers.contains(KeyModifiers::CONTROL) => text.clear(),
-            KeyCode::Char(c) if !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) => text.push(c),
+            KeyCode::Char(c) if !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) => {
+                text.push(c)
+            }
             KeyCode::Tab => {
                 if let Entry::Rule { place, .. } = &mut entry {
                     *place = match place {
@@ -377,8 +381,11 @@ impl Dialog {
         };
         let session = offer.session.clone().map(|what| format!("this session: {what}"));
         let always = offer.always.clone().map(|rule| format!("always: {}{with}", rule.allow));
-        let mut all =
-            vec![(Choice::Once, Ok(format!("once{with}"))), (Choice::Session, session), (Choice::Always, always)];
+        let mut all = vec![
+            (Choice::Once, Ok(format!("once{with}"))),
+            (Choice::Session, session),
+            (Choice::Always, always),
+        ];
         if request.offers.len() > 1 {
             all.push((Choice::Open, Ok("once, without the sandbox".to_owned())));
         }

@@ -126,7 +126,8 @@ impl Dialog {
             let rest = " ".repeat(super::view::width(mark));
             let rows = text.split('\n').enumerate();
             rows.flat_map(|(nth, row)| {
-                let first = Span::styled(if nth == 0 { mark.to_owned() } else { rest.clone() }, palette.accent);
+                let first =
+                    Span::styled(if nth == 0 { mark.to_owned() } else { rest.clone() }, palette.accent);
                 wrap(&Line::raw(row.to_owned()), width, Hang::under(first))
             })
             .collect()
@@ -167,7 +168,11 @@ impl Dialog {
             let why = reveal(&format!("{place}{}", self.request().why)).replace('\n', " ");
             rows.extend(wrap(&Line::styled(why, palette.dim), width, Hang::under("   ")));
             for risk in self.risks() {
-                rows.extend(wrap(&Line::styled(risk, palette.warn), width, Hang::under(Span::styled(" ! ", palette.warn))));
+                rows.extend(wrap(
+                    &Line::styled(risk, palette.warn),
+                    width,
+                    Hang::under(Span::styled(" ! ", palette.warn)),
+                ));
             }
         }
         match (&self.entry, detail) {
@@ -179,7 +184,9 @@ impl Dialog {
             (None, Detail::Short | Detail::Keys) => rows.push(self.keys(width, palette)),
         }
         match (&self.note, detail) {
-            (Some(note), _) => rows.push(fit(Line::styled(format!(" {}", reveal(note)), palette.warn), width)),
+            (Some(note), _) => {
+                rows.push(fit(Line::styled(format!(" {}", reveal(note)), palette.warn), width))
+            }
             (None, Detail::All) => rows.push(fit(self.hint(palette), width)),
             (None, Detail::Short | Detail::Keys) => {}
         }
@@ -194,7 +201,7 @@ impl Dialog {
             let mark = Span::styled(format!(" {mark} {}  ", choice.key()), palette.accent);
             let text = match offered {
                 Ok(text) => Line::styled(reveal(&text).replace('\n', " "), style),
-                Err(why) => Line::styled(format!("{} – {why}", name(choice)), palette.dim),
+                Err(why) => Line::styled(format!("{} – not offered: {why}", name(choice)), palette.dim),
             };
             rows.extend(wrap(&text, width, Hang::under(mark)));
         }
@@ -268,7 +275,9 @@ fn sides(question: &'static str, asker: &str, (columns, palette): (usize, &Palet
     let asked = Span::styled(asked, palette.dim);
     match gap {
         Some(gap) => vec![Line::from(vec![question, Span::raw(" ".repeat(gap)), asked])],
-        None => vec![fit(Line::from(question), columns), fit(Line::from(vec![Span::raw(" "), asked]), columns)],
+        None => {
+            vec![fit(Line::from(question), columns), fit(Line::from(vec![Span::raw(" "), asked]), columns)]
+        }
     }
 }
 
