@@ -132,11 +132,12 @@ impl Texts {
             let what = format!("the template has more than {TAGS} bytes in its tags; make it shorter");
             return Err(origin.broken(Some(line), what));
         }
-        let added = self.env.add_template_owned(name.to_owned(), text.to_owned());
-        added.map_err(|e| origin.broken(e.line(), e.detail().unwrap_or("no valid template").to_owned()))?;
+        // Before it can be filled in at all: who reports every fault goes on to try the rest.
         if let Some((line, what)) = lists::fault(text) {
             return Err(origin.broken(Some(line), what));
         }
+        let added = self.env.add_template_owned(name.to_owned(), text.to_owned());
+        added.map_err(|e| origin.broken(e.line(), e.detail().unwrap_or("no valid template").to_owned()))?;
         let template = self.env.get_template(name).map_err(|e| origin.broken(None, e.to_string()))?;
         let globals: Vec<&str> = self.env.globals().map(|(name, _)| name).collect();
         let known = || known.iter().copied().flatten().chain(&globals).copied();
