@@ -7,6 +7,7 @@ use futures_util::future::join_all;
 use serde_json::json;
 
 use super::guard::Advice;
+use super::permit::{Leave, Under};
 use super::{Agent, End, Event};
 use crate::harness::{Rules, Saying, Submitted};
 use crate::model::{Action, Body, NoteKind, Outcome, Part, REPEAT, Reply, State, ToolCall, ToolResult};
@@ -24,21 +25,30 @@ impl Agent {
         let rules = self.harness.rules(&self.model);
         let spill = self.session.spill_dir();
         let mut end = None;
+        let mut leaves = self.permit(&calls, &rules).await.unwrap_or_default();
+        let mut next = 0;
         for group in groups(&calls, rules.parallel) {
             if end.is_some() || self.stopper.stopped() {
                 break;
             }
             self.before_changes(group).await;
+            if self.hear_stances() {
+                self.permit_again((&calls, next), &mut leaves, &rules).await;
+            }
             if self.stopper.stopped() {
                 break;
             }
-            for call in group {
-                let makes_file = self.makes_file(&call.action);
-                self.out.send(Event::CallStarted { call: call.clone(), makes_file }).await;
+            let ran = next..next + group.len();
+            next = ran.end;
+            for leave in &leaves[ran.clone()] {
+                let makes_file = self.makes_file(&leave.call().action);
+                self.out.send(Event::CallStarted { call: leave.call().clone(), makes_file }).await;
             }
-            let outcomes = join_all(group.iter().map(|call| self.run_one(call, &rules, &spill))).await;
-            for (call, outcome) in group.iter().zip(outcomes) {
-                end = self.answer(call, outcome).await?.or(end);
+            let running = leaves[ran.clone()].iter().map(|leave| self.run_leave(leave, &rules, &spill));
+            let outcomes = join_all(running).await;
+            for (leave, outcome) in leaves[ran].iter().zip(outcomes) {
+                let outcome = self.offer_again(leave, outcome, &rules).await;
+                end = self.answer(leave.call(), outcome).await?.or(end);
             }
         }
         self.answer_open_calls(Missed::NeverRan).await?;
@@ -57,25 +67,52 @@ impl Agent {
         !self.policy.cwd.join(path).exists()
     }
 
-    async fn run_one(&self, call: &ToolCall, rules: &Rules, spill: &Path) -> Outcome {
+    /// What is allowed changed between two calls: those to come are looked at anew, but for what the person
+    /// decided about.
+    async fn permit_again(
+        &mut self,
+        (calls, next): (&[ToolCall], usize),
+        leaves: &mut [Leave],
+        rules: &Rules,
+    ) {
+        let open: Vec<usize> = (next..calls.len()).filter(|nth| !leaves[*nth].asked()).collect();
+        let again: Vec<ToolCall> = open.iter().map(|nth| calls[*nth].clone()).collect();
+        for (nth, leave) in open.into_iter().zip(self.permit(&again, rules).await.unwrap_or_default()) {
+            leaves[nth] = leave;
+        }
+    }
+
+    /// The first line of what the call gave before, where it is not run again.
+    pub(super) fn repeats(&self, call: &ToolCall, rules: &Rules) -> Option<&str> {
         // Work that was not taken may be handed in again, in the same words too.
         let may_repeat = call.action.only_reads() || matches!(call.action, Action::Submit { .. });
-        if rules.refuse_repeats
-            && !may_repeat
-            && let Some(first) = self.guard.knows(call)
-        {
+        if rules.refuse_repeats && !may_repeat { self.guard.knows(call) } else { None }
+    }
+
+    pub(super) async fn run_one(
+        &self,
+        call: &ToolCall,
+        under: &Under<'_>,
+        (rules, spill): (&Rules, &Path),
+    ) -> Outcome {
+        if let Some(first) = self.repeats(call, rules) {
             let text = self.harness.say(&Saying::RepeatRefused { first });
             return Outcome { data: json!({ REPEAT: true }), ..Outcome::refused(text) };
         }
-        self.act(&call.action, &self.tool_cx(call, rules, spill)).await
+        self.act(&call.action, &self.tool_cx(call, (rules, spill), under)).await
     }
 
-    pub(super) fn tool_cx<'a>(&'a self, call: &ToolCall, rules: &'a Rules, spill: &'a Path) -> ToolCx<'a> {
+    pub(super) fn tool_cx<'a>(
+        &'a self,
+        call: &ToolCall,
+        (rules, spill): (&'a Rules, &'a Path),
+        under: &'a Under<'a>,
+    ) -> ToolCx<'a> {
         ToolCx {
             cwd: &self.policy.cwd,
-            policy: &self.policy,
+            policy: &under.policy,
             sandbox: &*self.sandbox,
-            env: &self.env,
+            env: &under.env,
             limits: self.harness.limits(call, &self.model),
             shell_timeout: rules.shell_timeout,
             shell_timeout_most: rules.shell_timeout_most,

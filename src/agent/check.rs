@@ -137,11 +137,18 @@ enum Reach {
 
 impl Reach {
     fn of(action: &Action) -> Self {
-        let shell = if let Action::Shell { command, .. } = action { Some(command) } else { None };
-        match shell {
+        // What is typed into a shell is a command once its line ends.
+        let acts = |typed: &str| !typed.trim().is_empty() && !harmless(typed.trim());
+        let perhaps = matches!(action, Action::Shell { command, .. } if !harmless(command))
+            || matches!(action, Action::Keys { text, .. } if acts(text))
+            || matches!(
+                action,
+                Action::Job { input: Some(_), .. } | Action::Script { only_reads: false, .. }
+            );
+        match perhaps {
             _ if action.changes_files() => Self::Files,
-            Some(command) if !harmless(command) => Self::Perhaps,
-            Some(_) | None => Self::Nothing,
+            true => Self::Perhaps,
+            false => Self::Nothing,
         }
     }
 }
@@ -282,12 +289,13 @@ impl Agent {
         env.extend(ENV.iter().map(|(name, value)| (name.into(), value.into())));
         let limits = Limits { bytes: MOST_BYTES, lines: MOST_LINES, keep: Keep::Tail };
         let plain = ShellRules::default();
+        let under = self.under(&[]);
         let cx = tools::ToolCx {
             limits,
             shell: &plain,
             env: &env,
             shell_timeout_most: check.limit,
-            ..self.tool_cx(&check.call(), &rules, &spill)
+            ..self.tool_cx(&check.call(), (&rules, &spill), &under)
         };
         self.act(&check.call().action, &cx).await
     }

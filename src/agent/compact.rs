@@ -234,7 +234,7 @@ mod tests {
             harness: String::new(),
             surface: 0,
         };
-        let reply = Reply { origin, parts: Vec::new(), usage: Usage::default(), stop: Stop::Done };
+        let reply = Reply::new(origin, Vec::new(), Usage::default(), Stop::Done);
         let summary =
             Summary { text: String::new(), request: String::new(), upto: ItemId(0), kept: Vec::new() };
         let body = |kind| match kind {

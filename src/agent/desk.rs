@@ -4,12 +4,14 @@
 //! [`Op`]s are done one after the other, each to its end. [`Aside`]s are heard at the next safe point:
 //! before a request, or at once while nothing runs. Nothing here waits for anything.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Notify, mpsc::Receiver, oneshot};
 
 use super::compact::Press;
+use super::permit::{Answer, Stance};
 use super::{Agent, Event, Filling, Holds};
 use crate::harness::{Harness, Live, Saying};
 use crate::model::{Action, Model, NoteKind, Said, ToolCall};
@@ -39,6 +41,8 @@ pub enum Told {
 pub enum Aside {
     /// More from the person, for the turn that runs; a turn of its own when none does.
     Steer(Said),
+    /// What is allowed from the next call on.
+    Stance(Box<Stance>),
     /// Go on with another model, harness or both.
     Speak(Box<Speaker>),
     /// What fills the window.
@@ -65,6 +69,9 @@ pub struct Desk(Arc<Inner>);
 struct Inner {
     asides: Mutex<VecDeque<Aside>>,
     laid: Notify,
+    /// What the person was asked and has not answered.
+    asked: Mutex<HashMap<u64, oneshot::Sender<Vec<Answer>>>>,
+    newest: AtomicU64,
 }
 
 impl Desk {
@@ -84,6 +91,39 @@ impl Desk {
             .into_iter()
             .filter_map(|aside| if let Aside::Steer(said) = aside { Some(said) } else { None })
             .collect()
+    }
+
+    /// Answers what [`Event::Ask`] asked, one answer for each request, in their order; those that are missing
+    /// refuse. False: it is void, or was answered before.
+    pub fn answer(&self, id: u64, answers: Vec<Answer>) -> bool {
+        self.asked().remove(&id).is_some_and(|to| to.send(answers).is_ok())
+    }
+
+    /// The id of something new to ask, and where the answers come.
+    pub(super) fn ask(&self) -> (u64, oneshot::Receiver<Vec<Answer>>) {
+        let (to, from) = oneshot::channel();
+        let id = self.0.newest.fetch_add(1, Ordering::Relaxed) + 1;
+        self.asked().insert(id, to);
+        (id, from)
+    }
+
+    /// Nobody waits for the answer any more.
+    pub(super) fn void(&self, id: u64) {
+        self.asked().remove(&id);
+    }
+
+    fn asked(&self) -> MutexGuard<'_, HashMap<u64, oneshot::Sender<Vec<Answer>>>> {
+        self.0.asked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What was laid down about what is allowed.
+    fn stances(&self) -> Vec<Stance> {
+        let mut asides = self.asides();
+        let (stances, rest): (VecDeque<Aside>, _) =
+            asides.drain(..).partition(|aside| matches!(aside, Aside::Stance(_)));
+        *asides = rest;
+        let stance = |aside| if let Aside::Stance(stance) = aside { Some(*stance) } else { None };
+        stances.into_iter().filter_map(stance).collect()
     }
 
     fn asides(&self) -> MutexGuard<'_, VecDeque<Aside>> {
@@ -123,6 +163,7 @@ impl Agent {
                 None => return,
                 Some(Aside::Steer(said)) => self.steered.push_back(said),
                 Some(Aside::Speak(speaker)) => self.speak_as(*speaker).await,
+                Some(Aside::Stance(stance)) => self.take_stance(*stance),
                 Some(Aside::Context(to)) => {
                     let _ = to.send(self.filling().await);
                 }
@@ -136,6 +177,14 @@ impl Agent {
                 }
             }
         }
+    }
+
+    /// Heeds only what is allowed now: in the middle of a reply's calls. Whether there was anything.
+    pub(super) fn hear_stances(&mut self) -> bool {
+        let stances = self.desk.stances();
+        let any = !stances.is_empty();
+        stances.into_iter().for_each(|stance| self.take_stance(stance));
+        any
     }
 
     async fn speak_as(&mut self, speaker: Speaker) {
@@ -179,7 +228,10 @@ impl Agent {
         let call = ToolCall::own(Action::shell(&command, None));
         let rules = self.harness.rules(&self.model);
         let spill = self.session.spill_dir();
-        let outcome = self.act(&call.action, &self.tool_cx(&call, &rules, &spill)).await;
+        let outcome = {
+            let under = self.under(&[]);
+            self.act(&call.action, &self.tool_cx(&call, (&rules, &spill), &under)).await
+        };
         if told == Told::Model {
             let text = self.harness.say(&Saying::Ran {
                 command: &command,

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use tokio::sync::mpsc::{Receiver, Sender, channel, error::TrySendError};
 use tokio_util::sync::CancellationToken;
 
+use super::permit::Request;
 use crate::model::{Item, Model, Outcome, SessionId, ToolCall, Usage};
 
 /// How many events may wait for a frontend.
@@ -42,6 +43,14 @@ pub enum Event {
     },
     /// Waiting for something that takes long.
     Waiting(String),
+    /// The person is to decide about these calls of the reply; the turn waits for
+    /// [`Desk::answer`](super::Desk::answer).
+    Ask {
+        id: u64,
+        requests: Vec<Request>,
+    },
+    /// The answer is no longer waited for.
+    AskVoid(u64),
     /// A call is about to run.
     CallStarted {
         call: ToolCall,
@@ -139,6 +148,11 @@ impl Outbox {
         while let Some(first) = self.waiting.pop_front() {
             self.deliver(first).await;
         }
+    }
+
+    /// Waits until nobody hears anything any more.
+    pub async fn gone(&self) {
+        self.to.closed().await;
     }
 
     async fn deliver(&self, event: Event) {

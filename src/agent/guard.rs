@@ -90,7 +90,9 @@ impl Guard {
 
 /// A wait for what still runs is no repeat: time passes between, and each may bring something new.
 fn waits(action: &Action, outcome: &Outcome) -> bool {
-    matches!(action, Action::Job { wait: Some(_), .. }) && outcome.data["running"] == true
+    let for_job = matches!(action, Action::Job { wait: Some(_), .. });
+    let at_terminal = matches!(action, Action::Keys { text, wait: Some(_) } if text.is_empty());
+    for_job && outcome.data["running"] == true || at_terminal && outcome.data["exited"] == false
 }
 
 fn may_have_changed(action: &Action, outcome: &Outcome, known: bool) -> bool {
@@ -225,5 +227,12 @@ mod tests {
         assert_eq!(asked.last(), Some(&Advice::Stop(5)), "a look that waits for nothing goes in circles");
         let over: Vec<Advice> = (0..5).map(|_| guard.note(&wait(Some(1000)), &quiet(false))).collect();
         assert_eq!(over.last(), Some(&Advice::Stop(5)));
+        let screen = Outcome { data: serde_json::json!({ "exited": false }), ..Outcome::ok("$ make") };
+        let keys = |text: &str| call(Action::Keys { text: text.into(), wait: Some(1000) });
+        for _ in 0..20 {
+            assert_eq!(guard.note(&keys(""), &screen), Advice::GoOn);
+        }
+        let typed: Vec<Advice> = (0..5).map(|_| guard.note(&keys("ls\n"), &screen)).collect();
+        assert_eq!(typed.last(), Some(&Advice::Stop(5)));
     }
 }

@@ -17,6 +17,7 @@ mod harmless;
 mod instructions;
 mod live;
 mod named;
+mod permit;
 mod programs;
 mod project;
 mod reads;
@@ -42,6 +43,9 @@ pub use answer::{Holds, Schema};
 pub use desk::{Aside, Desk, Op, Speaker, Told};
 pub use event::{End, Event, Outbox, events};
 pub use filling::Filling;
+pub use permit::{
+    Answer, Approval, Asker, Offer, Permit, Request, Risk, Rule, RuleBook, Scope, SessionMode, Stance, What,
+};
 pub use programs::Launcher;
 pub use stop::{Stopper, Why};
 
@@ -72,6 +76,8 @@ pub struct Setup {
     pub check: CheckKeys,
     /// Nobody is there to answer questions.
     pub unattended: bool,
+    /// What runs without asking, when somebody is there.
+    pub permit: Permit,
     /// What the server does about a schema for the last message.
     pub holds: Holds,
     pub stopper: Stopper,
@@ -105,6 +111,9 @@ pub struct Agent {
     bounds: Bounds,
     check_keys: CheckKeys,
     unattended: bool,
+    permit: Permit,
+    /// What the person allowed in this session.
+    grants: permit::Grants,
     holds: Holds,
     /// The form this turn's last message has to have.
     form: Option<answer::Form>,
@@ -175,6 +184,8 @@ impl Agent {
             bounds: setup.bounds,
             check_keys: setup.check,
             unattended: setup.unattended,
+            permit: setup.permit,
+            grants: permit::Grants::default(),
             holds: setup.holds,
             form: None,
             stopper: setup.stopper,

@@ -27,15 +27,18 @@ impl Agent {
                 continue;
             }
             let call = reading(&path, most);
-            let cx = ToolCx { limits: limits.clone(), ..self.tool_cx(&call, &rules, &spill) };
-            let outcome = self.toolbox.run(&call.action, &cx).await;
+            let outcome = {
+                let under = self.under(&[]);
+                let cx = ToolCx { limits: limits.clone(), ..self.tool_cx(&call, (&rules, &spill), &under) };
+                self.toolbox.run(&call.action, &cx).await
+            };
             if !is_short(&outcome, most) {
                 continue;
             }
             let text = self.harness.say(&Saying::Shown { path: &path, text: &outcome.text });
             let known = |body: &Body| matches!(body, Body::Note(note) if note.text == text);
             if !self.items.iter().any(|item| known(&item.body)) {
-                self.note(NoteKind::Fact, text).await;
+                self.note(NoteKind::Shown, text).await;
                 shown += 1;
             }
         }

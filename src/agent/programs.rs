@@ -61,6 +61,7 @@ impl Launcher {
             write_roots: data.into_iter().cloned().collect(),
             protect: Vec::new(),
             hide: self.policy.hide.clone(),
+            own: Vec::new(),
             watch: Vec::new(),
             net: if program.network { Net::Full } else { Net::Off },
             git: GitAccess::Read,

@@ -213,7 +213,7 @@ impl Agent {
                 Part::Call(ToolCall { id, given, name, args, action, span: None, recovered: false })
             }
         });
-        Reply { parts: parts.collect(), origin: self.origin(), usage: answer.usage, stop: answer.stop }
+        Reply::new(self.origin(), parts.collect(), answer.usage, answer.stop)
     }
 
     fn origin(&self) -> Origin {
@@ -228,7 +228,7 @@ impl Agent {
 
     fn partial_reply(&self, text: String, stop: Stop) -> Reply {
         let usage = Usage::default();
-        Reply { origin: self.origin(), parts: vec![Part::Text { text }], usage, stop }
+        Reply::new(self.origin(), vec![Part::Text { text }], usage, stop)
     }
 
     /// Keeps what had been heard when the stopper was pulled, and ends the turn.

@@ -55,7 +55,7 @@ pub fn gather(given: &Given<'_>) -> (Scene, Vec<String>) {
         git,
         listing,
         instructions,
-        sandbox: mode_name(given.policy.mode).to_owned(),
+        sandbox: given.policy.mode.name().to_owned(),
         network: given.policy.net == Net::Full || given.policy.mode == Mode::DangerFullAccess,
         reduced: None,
         unattended: given.unattended,
@@ -70,14 +70,6 @@ pub fn same(a: &Scene, b: &Scene) -> bool {
     let day = |scene: &Scene| scene.time.get(..10).map(str::to_owned);
     let plain = |scene: &Scene| Scene { time: String::new(), listing: Vec::new(), ..scene.clone() };
     day(a) == day(b) && plain(a) == plain(b)
-}
-
-fn mode_name(mode: Mode) -> &'static str {
-    match mode {
-        Mode::ReadOnly => "read-only",
-        Mode::WorkspaceWrite => "workspace-write",
-        Mode::DangerFullAccess => "danger-full-access",
-    }
 }
 
 #[cfg(unix)]

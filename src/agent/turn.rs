@@ -169,6 +169,7 @@ impl Agent {
 
     /// Stores whatever the model is to be told before the next request.
     async fn due_notes(&mut self, steps_left: Option<u32>) -> anyhow::Result<()> {
+        self.tell_stance().await;
         for ended in self.toolbox.ended() {
             let text = self.harness.say(&Saying::JobEnded {
                 id: &ended.id,

@@ -215,6 +215,7 @@ impl Runner {
             check: CheckKeys::default(),
             bounds: Bounds { steps: Some(task.limits.turns), cost: job.cost, compact_at: own.compact_at },
             unattended: true,
+            permit: crate::agent::Permit::default(),
             desk: crate::agent::Desk::default(),
             holds: own.holds,
             stopper: stopper.clone(),
@@ -371,6 +372,8 @@ impl Played {
             | Event::Waiting(_)
             | Event::Speaks { .. }
             | Event::Ran { .. }
+            | Event::Ask { .. }
+            | Event::AskVoid(_)
             | Event::CallStarted { .. } => {}
         }
     }

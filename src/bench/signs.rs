@@ -167,12 +167,12 @@ mod tests {
             action,
         };
         let parts = vec![Part::Call(call)];
-        let reply = Reply { origin: origin(), parts, usage: Usage::default(), stop: Stop::Calls };
+        let reply = Reply::new(origin(), parts, Usage::default(), Stop::Calls);
         [Body::Assistant(reply), Body::Result(ToolResult { call: id, outcome, shown: Vec::new() })]
     }
 
     fn said(stop: Stop) -> Body {
-        Body::Assistant(Reply { origin: origin(), parts: Vec::new(), usage: Usage::default(), stop })
+        Body::Assistant(Reply::new(origin(), Vec::new(), Usage::default(), stop))
     }
 
     fn edit() -> Action {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use crate::agent;
 use crate::sandbox::{GitAccess, Mode};
 use crate::wire::local::Kind;
 
@@ -164,6 +165,27 @@ impl From<SandboxMode> for Mode {
             SandboxMode::ReadOnly => Self::ReadOnly,
             SandboxMode::WorkspaceWrite => Self::WorkspaceWrite,
             SandboxMode::DangerFullAccess => Self::DangerFullAccess,
+        }
+    }
+}
+
+impl From<SessionMode> for agent::SessionMode {
+    fn from(mode: SessionMode) -> Self {
+        match mode {
+            SessionMode::Ask => Self::Ask,
+            SessionMode::Edits => Self::Edits,
+            SessionMode::Plan => Self::Plan,
+            SessionMode::Full => Self::Full,
+        }
+    }
+}
+
+impl From<Approval> for agent::Approval {
+    fn from(approval: Approval) -> Self {
+        match approval {
+            Approval::Untrusted => Self::Untrusted,
+            Approval::OnRequest | Approval::OnFailure => Self::OnRequest,
+            Approval::Never => Self::Never,
         }
     }
 }

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use super::demo;
 use super::error::CliError;
 use super::learn::careful;
 use super::setup::Base;
@@ -52,7 +53,16 @@ impl Chosen {
         let wrong = |failure: Failure| CliError::usage(failure.to_string());
         Ok(match &self.provider {
             Some(provider) => careful(HttpClient::new(provider.clone()).map_err(wrong)?, self.cuts),
-            None => Arc::new(Recorded::new(&self.chain).map_err(wrong)?),
+            None => Arc::new(self.recorded()?),
+        })
+    }
+
+    /// The demo's model: its recording for the harness, else what the harness itself makes of its words.
+    pub(super) fn recorded(&self) -> Result<Recorded, CliError> {
+        let said = || demo::said(&*self.harness, &self.model).map(Recorded::of);
+        Recorded::new(&self.chain).or_else(said).ok_or_else(|| {
+            CliError::usage(format!("the demo's model has no words for harness {}", self.harness.id()))
+                .hint("try one that extends minimal, or a model: tack -p PROMPT -m MODEL")
         })
     }
 

@@ -11,7 +11,10 @@ use super::setup::{self, Which};
 use crate::agent::Stopper;
 use crate::model::Said;
 use crate::sandbox::{Mode, Tier};
-use crate::wire::recorded::Recorded;
+
+mod words;
+
+pub(super) use words::said;
 
 const PROMPT: &str = "The test in test.sh fails. Find out why and fix it.";
 const FILES: [(&str, &str); 2] =
@@ -33,10 +36,13 @@ pub(super) fn run(args: Args, outer: SessionFlags, exec: ExecFlags) -> Result<i3
             .hint("try yours with: tack -p PROMPT -m MODEL"));
     }
     let harness = flags.harness.clone().unwrap_or_else(|| "minimal".to_owned());
-    let flags = SessionFlags { harness: Some(harness.clone()), ..flags };
-    let chain = setup::base(&flags)?.library.chain(&harness);
-    let chain = chain.map_err(|error| CliError::usage(error.to_string()))?;
-    Recorded::new(&chain).map_err(|failure| CliError::usage(failure.to_string()))?;
+    let flags = SessionFlags {
+        provider: Some(DEMO.to_owned()),
+        model: Some("recorded".to_owned()),
+        harness: Some(harness),
+        ..flags
+    };
+    setup::base(&flags)?.choose()?.recorded()?;
     if flags.mode() != Some(Mode::DangerFullAccess) {
         can_hold()?;
     }
@@ -48,13 +54,7 @@ pub(super) fn run(args: Args, outer: SessionFlags, exec: ExecFlags) -> Result<i3
          the commands in the sandbox, the change to the file.\n\nproject: {}\nprompt:  {PROMPT}\n",
         folder.display()
     );
-    let flags = SessionFlags {
-        provider: Some(DEMO.to_owned()),
-        model: Some("recorded".to_owned()),
-        harness: Some(harness),
-        cd: Some(folder.clone()),
-        ..flags
-    };
+    let flags = SessionFlags { cd: Some(folder.clone()), ..flags };
     let ready = setup::base(&flags)?.ready(&flags, &Which::New, Stopper::default())?;
     let said = Said { text: PROMPT.to_owned(), images: Vec::new() };
     let code =

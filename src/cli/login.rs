@@ -39,27 +39,36 @@ pub(super) fn run(args: &Args, flags: &SessionFlags) -> Result<i32, CliError> {
     } else {
         piped()?
     };
-    let key = login::parse(&text)?;
     let wish = if args.file { Wish::File } else { Wish::Keychain };
+    writeln!(std::io::stdout(), "{}", save(&provider, &keys, (&text, wish))?)?;
+    Ok(0)
+}
+
+/// Stores a key that was typed in a session; says where it is.
+pub(super) fn store(base: &Base, id: &str, key: &str) -> Result<String, CliError> {
+    let provider = config::resolve(&base.config, id, &base.env, &base.dirs)?;
+    save(&provider, &keys(base)?, (key, Wish::Keychain))
+}
+
+fn save(provider: &Provider, keys: &Keys, (text, wish): (&str, Wish)) -> Result<String, CliError> {
+    let key = login::parse(text)?;
     let stored = keys.save(&provider.id, &key, wish)?;
-    let mut out = std::io::stdout();
     let (name, file) = (&provider.name, keys.file());
-    match (stored.place, stored.why) {
-        (Place::Keychain, _) => writeln!(out, "The key for {name} is in {}.", keys.keychain())?,
+    let mut said = match (stored.place, stored.why) {
+        (Place::Keychain, _) => format!("The key for {name} is in {}.", keys.keychain()),
         (Place::File, None) => {
-            writeln!(out, "The key for {name} is in {}, which only you can read.", file.display())?;
+            format!("The key for {name} is in {}, which only you can read.", file.display())
         }
-        (Place::File, Some(why)) => writeln!(
-            out,
+        (Place::File, Some(why)) => format!(
             "There is no keychain here: {why}.\nThe key for {name} is in {}, which only you can read.",
             file.display()
-        )?,
-    }
+        ),
+    };
     if provider.usable_key().is_some() {
         let variable = provider.env_key.as_deref().unwrap_or("CODEX_API_KEY");
-        writeln!(out, "{variable} is set as well, and wins while it is.")?;
+        said.push_str(&format!("\n{variable} is set as well, and wins while it is."));
     }
-    Ok(0)
+    Ok(said)
 }
 
 pub(super) fn run_out(args: &OutArgs, flags: &SessionFlags) -> Result<i32, CliError> {

@@ -20,6 +20,7 @@ mod repl;
 mod sandbox;
 mod sessions;
 mod setup;
+mod stance;
 #[cfg(test)]
 mod tests;
 mod typed;

@@ -178,6 +178,10 @@ fn show_item(out: &mut impl Write, item: &Item) -> std::io::Result<()> {
             Some(code) => writeln!(out, "\n(checked: {} ended with {code})", title(command)),
             None => writeln!(out, "\n(checked: {} took too long)", title(command)),
         },
+        Body::Mark(Mark::Decided { what, decision, .. }) => {
+            writeln!(out, "  {} · {}", harmless(&decision.words()), title(what))
+        }
+        Body::Mark(Mark::Stance { mode, sandbox }) => writeln!(out, "\n(from here: mode {mode}, {sandbox})"),
         Body::Mark(Mark::Completed { .. } | Mark::Blind { .. }) | Body::Scene(_) => Ok(()),
     }
 }

@@ -11,7 +11,7 @@ use super::args::{Approval, SessionFlags, SessionMode};
 use super::choice::{Chosen, Named};
 use super::error::CliError;
 use super::learn::Ask;
-use crate::agent::{Bounds, Launcher as Programs, Setup, Stopper, scene};
+use crate::agent::{Bounds, Launcher as Programs, Permit, Setup, Stance, Stopper, scene};
 use crate::config::{self, Config, Dirs, Env, Inputs, Launcher, Override, Strictness};
 use crate::harness::{Library, Live};
 use crate::model::{Model, Probed, SessionId, short_hash};
@@ -21,6 +21,7 @@ use crate::wire::local::Found;
 use crate::wire::provider::Provider;
 
 /// What every command needs: the environment, the folders, the merged configuration.
+#[derive(Clone)]
 pub(super) struct Base {
     pub(super) env: Env,
     pub(super) dirs: Dirs,
@@ -161,11 +162,32 @@ impl Base {
         &self,
         flags: &SessionFlags,
     ) -> Result<(Policy, Vec<String>, Option<Scratch>), CliError> {
-        let mode = flags.mode().or(self.config.sandbox_mode).unwrap_or(Mode::WorkspaceWrite);
-        let scratch = match mode {
-            Mode::DangerFullAccess => None,
-            Mode::ReadOnly | Mode::WorkspaceWrite => Some(self.scratch()?),
-        };
+        let scratch = self.session_tmp(flags)?;
+        let mode = self.sandbox_mode(flags);
+        let (policy, notices) = self.policy_in(flags, mode, scratch.as_ref().map(Scratch::path))?;
+        Ok((policy, notices, scratch))
+    }
+
+    /// The private `/tmp`; none where nothing is private.
+    fn session_tmp(&self, flags: &SessionFlags) -> Result<Option<Scratch>, CliError> {
+        match self.sandbox_mode(flags) {
+            Mode::DangerFullAccess => Ok(None),
+            Mode::ReadOnly | Mode::WorkspaceWrite => self.scratch().map(Some),
+        }
+    }
+
+    /// What flags and files say, the strongest word first.
+    pub(super) fn sandbox_mode(&self, flags: &SessionFlags) -> Mode {
+        flags.mode().or(self.config.sandbox_mode).unwrap_or(Mode::WorkspaceWrite)
+    }
+
+    /// The same for another mode, with `tmp` as the private `/tmp`.
+    pub(super) fn policy_in(
+        &self,
+        flags: &SessionFlags,
+        mode: Mode,
+        tmp: Option<&Path>,
+    ) -> Result<(Policy, Vec<String>), CliError> {
         let mut add_dirs = self.config.sandbox_workspace_write.writable_roots.clone();
         add_dirs.extend(flags.add_dir.iter().cloned());
         let network = self.config.sandbox_workspace_write.network_access;
@@ -177,7 +199,7 @@ impl Base {
             reveal: self.config.sandbox.reveal.clone(),
             home: self.dirs.home.clone(),
             config_dirs: self.own_folders(),
-            tmp: scratch.as_ref().map(|scratch| scratch.path().to_path_buf()),
+            tmp: tmp.map(Path::to_path_buf),
             caches: self.caches(mode),
             ..Wish::new(mode, &self.cwd)
         };
@@ -190,11 +212,11 @@ impl Base {
                 PolicyError::Hidden { .. } | PolicyError::Root => said,
             }
         })?;
-        Ok((settled.policy, settled.notices, scratch))
+        Ok((settled.policy, settled.notices))
     }
 
     /// In the cache folder; where that cannot be written, among the system's temporary files.
-    fn scratch(&self) -> Result<Scratch, CliError> {
+    pub(super) fn scratch(&self) -> Result<Scratch, CliError> {
         let made = match &self.dirs.cache {
             Some(cache) => Scratch::make(&cache.join("tmp")).or_else(|_| Scratch::make_in_temp()),
             None => Scratch::make_in_temp(),
@@ -298,7 +320,9 @@ impl Base {
         let chosen = self.priced(flags)?;
         let auto = matches!(self.named(&chosen.model), Named::Nobody);
         let (client, holds) = (chosen.client()?, chosen.holds());
-        let (policy, notices, scratch) = self.policy(flags)?;
+        let scratch = self.session_tmp(flags)?;
+        let place = (self.first_mode(flags), scratch.as_ref().map(Scratch::path));
+        let (Stance { approval, mode, policy, env }, notices) = self.stance(flags, place)?;
         let (session, loaded) = match opened {
             Some(opened) => opened,
             None => self.session(which)?,
@@ -307,13 +331,15 @@ impl Base {
         warnings.extend(notices);
         warnings.extend(self.projects_part(chosen.harness.id()));
         warnings.extend(chosen.tight);
+        let (book, unread) = self.rules();
+        warnings.extend(unread);
         if let Some(loaded) = &loaded {
             warnings.extend(loaded.warnings.clone());
         }
         let sandbox: Arc<dyn Sandbox> = crate::sandbox::system().into();
         let programs = self.launcher(&sandbox, &policy, (session.id().to_string(), &stopper));
         let setup = Setup {
-            env: self.command_env(&policy),
+            env,
             programs: Arc::new(programs),
             sandbox,
             model: chosen.model,
@@ -331,6 +357,7 @@ impl Base {
             },
             check: self.config.check.clone(),
             unattended: true,
+            permit: Permit { approval, mode, book },
             desk: crate::agent::Desk::default(),
             holds,
             stopper,

@@ -147,6 +147,7 @@ impl Fit<'_> {
         if before.is_empty() {
             return self.text(answer);
         }
+        let after: HashSet<String> = after.into_iter().collect();
         let missing = before.iter().filter(|key| !after.contains(*key) && !self.going.key(key));
         let missing: Vec<String> = missing.cloned().collect();
         if before.len() >= 3 && missing.len() * 2 >= before.len() && !self.going.less() {

@@ -41,7 +41,11 @@ pub(super) fn keys(language: Language, text: &str) -> Vec<String> {
     }
 }
 
-/// Every key of a data file, at any depth, as a path; the places of a list count as keys.
+/// Bytes of all paths of a file. One long key above many is in the path of each.
+const PATHS: usize = 16 * 1024 * 1024;
+
+/// Every key of a data file, at any depth, as a path; the places of a list count as keys. Empty where it does
+/// not parse or has too much to be told.
 pub(super) fn paths(language: Language, text: &str) -> Vec<String> {
     if text.len() > super::parse::LARGEST {
         return Vec::new();
@@ -50,7 +54,7 @@ pub(super) fn paths(language: Language, text: &str) -> Vec<String> {
         Language::Json => serde_json::from_str(text.trim_start_matches('\u{feff}')).ok(),
         _ => toml::from_str(text).ok(),
     };
-    let mut found = Vec::new();
+    let (mut found, mut bytes) = (Vec::new(), 0);
     let mut left: Vec<(String, serde_json::Value)> =
         value.map(|value| (String::new(), value)).into_iter().collect();
     while let Some((path, value)) = left.pop() {
@@ -63,9 +67,26 @@ pub(super) fn paths(language: Language, text: &str) -> Vec<String> {
         };
         for (key, value) in inner {
             let path = if path.is_empty() { key } else { format!("{path}.{key}") };
+            bytes += path.len();
+            if bytes > PATHS {
+                return Vec::new();
+            }
             found.push(path.clone());
             left.push((path, value));
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_key_above_many_is_not_told_of_each() {
+        let file =
+            |key: usize, count: usize| format!("{{\"{}\": [{}0]}}", "k".repeat(key), "0, ".repeat(count));
+        assert_eq!(paths(Language::Json, &file(3, 1)), ["kkk", "kkk.0", "kkk.1"]);
+        assert_eq!(paths(Language::Json, &file(1_000, 100_000)), [""; 0]);
+    }
 }

@@ -1,5 +1,6 @@
 //! Answers for texts without a grammar, and for those that do not parse: what their lines alone can tell.
 
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -62,7 +63,7 @@ pub(super) fn missing(path: &str, old: &str, answer: &str, going: &Going) -> Vec
         }
         names
     };
-    let after = all(answer);
+    let after: HashSet<String> = all(answer).into_iter().collect();
     let mut missing: Vec<String> = all(old).into_iter().filter(|name| !after.contains(name)).collect();
     missing.retain(|name| !going.name(name));
     missing.dedup();
@@ -147,7 +148,25 @@ fn strip(text: &str) -> Option<String> {
         let rest = if mark == '\t' || mark == '→' { rest } else { rest.strip_prefix(' ').unwrap_or(rest) };
         plain.push_str(rest);
         plain.push('\n');
-        wanted = Some(number + 1);
+        wanted = Some(number.checked_add(1)?);
     }
     wanted.is_some_and(|next| next > 2).then_some(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_before_lines_are_taken_off_where_each_is_one_more() {
+        let table = [
+            ("a\n", "1: a\n2: b\n", Some("a\nb\n")),
+            ("a\n", "1: a\n3: b\n", None),
+            ("1: a\n2: b\n", "1: a\n2: c\n", None),
+            ("a\n", "18446744073709551615: a\n", None),
+        ];
+        for (old, answer, want) in table {
+            assert_eq!(unnumbered(old, answer).as_deref(), want, "{answer}");
+        }
+    }
 }

@@ -226,7 +226,7 @@ impl<W: Write> Frontend for Json<W> {
             }
             Event::Waiting(what) => self.full(&json!({ "type": "tack.waiting", "message": what })),
             // Only a person at a session causes them.
-            Event::Speaks { .. } | Event::Ran { .. } => Ok(()),
+            Event::Speaks { .. } | Event::Ran { .. } | Event::Ask { .. } | Event::AskVoid(_) => Ok(()),
             Event::CallStarted { call, makes_file } => self.call_started(call, *makes_file),
             Event::Item(item) => self.stored(item),
             Event::TurnEnded { end, usage, cost } => self.turn_ended(end, usage, *cost),

@@ -159,7 +159,7 @@ impl Frontend for Text {
                 self.waiting = Some(what.clone());
             }
             // Only a person at a session causes them.
-            Event::Speaks { .. } | Event::Ran { .. } => {}
+            Event::Speaks { .. } | Event::Ran { .. } | Event::Ask { .. } | Event::AskVoid(_) => {}
             Event::CallStarted { call, .. } => {
                 // What is said while handing in may turn out to be the last message.
                 if !matches!(call.action, Action::Submit { .. }) {

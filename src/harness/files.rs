@@ -25,6 +25,12 @@ const LARGEST: u64 = 1024 * 1024;
 /// Text files that one folder may have.
 const MOST: usize = 500;
 
+/// Bytes of a file beside a program that are looked at.
+const LARGEST_PROGRAM: u64 = 16 * 1024 * 1024;
+
+/// Folders within folders that a program's files may lie in.
+const DEEPEST: usize = 5;
+
 /// Folders of harness folders; a later one wins.
 #[derive(Clone)]
 pub(super) struct Files {
@@ -117,18 +123,32 @@ impl Files {
         self.dirs.iter().flat_map(in_dir).collect()
     }
 
+    /// What a program of this harness may read in its folder, and in the folders there: names from the
+    /// harness's folder on, and texts.
+    pub fn beside_programs(&self, id: &str) -> Vec<(String, Vec<u8>)> {
+        let mut found = Vec::new();
+        for folder in self.dirs.iter().map(|dir| dir.join(id)) {
+            for path in within(&folder, DEEPEST).into_iter().filter(|path| path.is_file()) {
+                let name = path.strip_prefix(&folder).unwrap_or(&path).display().to_string();
+                let mut bytes = Vec::new();
+                // One that cannot be read cannot be run.
+                let file = std::fs::File::open(&path).ok();
+                let _ = file.map(|file| file.take(LARGEST_PROGRAM).read_to_end(&mut bytes));
+                found.push((name, bytes));
+            }
+        }
+        found
+    }
+
     /// Size and time of every file in every folder: where this is as before, nothing was edited.
     pub fn stamp(&self) -> Stamp {
         let mut stamp = Stamp::new();
         for dir in &self.dirs {
-            for id in folders(dir) {
-                let entries = std::fs::read_dir(dir.join(id)).into_iter().flatten().flatten().take(MOST + 8);
-                for entry in entries {
-                    // Of what a link leads to, as that is what would be read.
-                    let facts = std::fs::metadata(entry.path()).ok();
-                    let facts = facts.map(|facts| (facts.len(), facts.modified().ok()));
-                    stamp.insert(entry.path(), facts);
-                }
+            for path in folders(dir).into_iter().flat_map(|id| within(&dir.join(id), DEEPEST)) {
+                // Of what a link leads to, as that is what would be read.
+                let facts = std::fs::metadata(&path).ok();
+                let facts = facts.map(|facts| (facts.len(), facts.modified().ok()));
+                stamp.insert(path, facts);
             }
         }
         stamp
@@ -148,6 +168,27 @@ pub(super) fn folders(dir: &Path) -> Vec<String> {
     let folders = entries.filter(|entry| entry.path().is_dir());
     let names = folders.filter_map(|entry| entry.file_name().into_string().ok());
     names.filter(|name| !name.starts_with('.')).collect()
+}
+
+/// The files of a folder and of those in it, in order. Hidden ones and what Python compiles are nobody's
+/// work; folders that are links may lead round in a circle.
+fn within(folder: &Path, depth: usize) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().take(MOST + 8);
+    let is_ours = |entry: &std::fs::DirEntry| {
+        entry.file_name().to_str().is_none_or(|name| !name.starts_with('.') && name != "__pycache__")
+    };
+    let mut entries: Vec<_> = entries.filter(is_ours).collect();
+    entries.sort_by_key(std::fs::DirEntry::file_name);
+    let mut files = Vec::new();
+    for entry in entries {
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() && depth > 1 => files.extend(within(&entry.path(), depth - 1)),
+            Ok(kind) if kind.is_dir() => {}
+            Ok(_) | Err(_) => files.push(entry.path()),
+        }
+        files.truncate(MOST);
+    }
+    files
 }
 
 /// The names of a folder's files. None there is no error.

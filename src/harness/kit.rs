@@ -79,10 +79,19 @@ pub(super) struct Kit {
     pub fields: Texts,
     /// Folder of the program of each tool that runs one.
     pub programs: Programs,
+    pub shows: Shows,
     /// The harness's own text files as they are, for `file()`.
     pub files: Arc<BTreeMap<String, String>>,
     /// What of a template's facts never changes: made once, as every result and request asks for it.
     bare: Values,
+}
+
+/// What the templates of a prompt show; what they do not and is asked for stands beside them.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Shows {
+    /// How calls are said where they are text: it asks what `offer` is.
+    pub offer: bool,
+    pub facts: bool,
 }
 
 impl Loaded {
@@ -184,6 +193,7 @@ impl Kit {
             texts: Texts::new(),
             fields: Texts::for_fields(),
             programs,
+            shows: Shows::default(),
             files: Arc::new(own),
             bare,
         };
@@ -193,7 +203,18 @@ impl Kit {
         kit.add_inline(&source, faults);
         kit.add_fills(&source, faults);
         kit.add_files(&source, &paths, faults);
+        kit.shows = Shows { offer: kit.shows("offer"), facts: kit.shows("facts") };
         Some(kit)
+    }
+
+    /// Whether a template of a prompt has this in it.
+    fn shows(&self, fact: &str) -> bool {
+        let (system, user) = (&self.manifest.system, &self.manifest.user);
+        let files = system.blocks.iter().chain(&system.append).chain(&user.first).chain(&user.each);
+        let files = files.chain(user.more.iter().map(|more| &more.file)).cloned();
+        let openings = self.manifest.opening.iter().enumerate();
+        let openings = openings.map(|(at, opening)| opening.file.clone().unwrap_or_else(|| opening_name(at)));
+        files.chain(openings).any(|name| self.texts.reads(&name, fact))
     }
 
     fn add_common(&mut self, files: &Files, faults: &mut Vec<LoadError>) {
@@ -466,6 +487,11 @@ impl Kit {
             | Saying::Form { .. }
             | Saying::Unfit { .. }
             | Saying::Ran { .. }
+            | Saying::Declined { .. }
+            | Saying::Edited { .. }
+            | Saying::Again
+            | Saying::NotAgain { .. }
+            | Saying::Stance { .. }
             | Saying::JobEnded { .. } => None,
         };
         let own = own.and_then(|file| self.texts.render(file, &values).ok());
@@ -538,8 +564,9 @@ impl Harness for Loaded {
 pub(super) const SAYING: &[&str] = &[
     "text", "out", "action", "args", "name", "names", "closest", "param", "wanted", "got", "missing",
     "problem", "example", "usage", "found", "why", "times", "left", "summary", "request", "diff", "shown",
-    "count", "command", "exit", "tail", "focus", "schema", "first", "files", "before", "call", "output_file",
+    "count", "command", "exit", "tail", "focus", "schema", "first", "files", "before", "call", "output_file", "output",
     "messages", "prompt", "questions", "answers", "problems", "extra", "hint", "got_type", "fault", "around",
+    "reason", "mode", "to", "was",
 ];
 
 /// The session's first prompt, which stays the first whatever follows.

@@ -136,6 +136,12 @@ impl Chain {
         }
     }
 
+    /// Whether it runs programs of its folder: one that is asked, or those of tools.
+    pub fn runs(&self) -> bool {
+        let mut tools = self.layers.iter().flat_map(|layer| layer.tools.table.values());
+        self.program().is_some() || tools.any(|tool| tool.get("run").is_some())
+    }
+
     /// Whether models of this class get something of their own.
     pub fn minds(&self, class: Class) -> bool {
         self.layers.iter().any(|layer| class_table(&layer.manifest.table, class).is_some())
@@ -203,6 +209,9 @@ impl Chain {
             (choice.keep.is_empty() || choice.keep.iter().any(|kept| kept == name))
                 && !choice.drop.iter().any(|dropped| dropped == name)
         });
+        if !choice.keep.is_empty() {
+            tools.arrange(&choice.keep);
+        }
         for (_, tool) in tools.iter_mut() {
             let without = std::mem::take(&mut tool.without);
             tool.params.retain(|name| !without.iter().any(|left_out| left_out == name));

@@ -171,18 +171,19 @@ impl Library {
         }
     }
 
-    /// Hash of every file that the harness is made of, 16 hex digits: with another it is another one.
+    /// Hash of every file that the harness is made of, 16 hex digits: with another it is another one. Where it
+    /// runs programs, that is every file in its folder.
     pub fn hash(&self, id: &str) -> Result<String, LoadError> {
         let chain = Chain::read(&self.files, id)?;
         let mut ids = chain.ids();
         ids.push(COMMON.to_owned());
         let mut hasher = Sha256::new();
-        for path in chain.program().iter().flat_map(|program| program.files()) {
-            let bytes = std::fs::read(&path).unwrap_or_default();
-            hasher.update(format!("{} {}", path.display(), bytes.len()));
-            hasher.update(bytes);
-        }
         for id in ids {
+            let beside = if chain.runs() { self.files.beside_programs(&id) } else { Vec::new() };
+            for (name, bytes) in beside {
+                hasher.update(format!("{id}/{name} {} {}", name.len(), bytes.len()));
+                hasher.update(bytes);
+            }
             let names = ["harness.toml", "tools.toml"].map(str::to_owned).into_iter();
             for name in names.chain(self.files.texts(&id)?) {
                 if let Some(found) = self.files.read(&id, &name)? {

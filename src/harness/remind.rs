@@ -8,6 +8,9 @@ use super::kit::Kit;
 use super::manifest::{Reminder, When};
 
 pub(super) fn due(kit: &Kit, view: &View<'_>) -> anyhow::Result<Vec<Note>> {
+    if kit.manifest.reminder.is_empty() {
+        return Ok(Vec::new());
+    }
     let values = kit.values(view);
     let mut notes = Vec::new();
     for Reminder { when, file, .. } in &kit.manifest.reminder {

@@ -64,6 +64,16 @@ pub enum Saying<'a> {
     },
     /// The person ran a command.
     Ran { command: &'a str, exit: Option<i32>, output: &'a str },
+    /// The person did not allow a call.
+    Declined { reason: Option<&'a str> },
+    /// The person changed a command before it ran.
+    Edited { command: &'a str },
+    /// The sandbox stopped a command, and the person had it run again with what it lacked.
+    Again,
+    /// The person did not want that.
+    NotAgain { reason: Option<&'a str> },
+    /// What may be done has changed; `was` is the mode before, empty when nobody knows.
+    Stance { mode: &'a str, sandbox: &'a str, was: &'a str },
     /// A background job ended.
     JobEnded {
         id: &'a str,
@@ -117,6 +127,11 @@ impl Saying<'_> {
             Self::ReadsEnough { .. } => "reads_enough",
             Self::CheckFailed { .. } => "check",
             Self::Ran { .. } => "ran",
+            Self::Declined { .. } => "declined",
+            Self::Edited { .. } => "edited",
+            Self::Again => "again",
+            Self::NotAgain { .. } => "not_again",
+            Self::Stance { .. } => "stance",
             Self::JobEnded { .. } => "job_ended",
         }
     }
@@ -143,6 +158,11 @@ impl Saying<'_> {
             Self::Ran { command, exit, output } => {
                 values.with("command", command).with("exit", exit).with("tail", output)
             }
+            Self::Declined { reason } | Self::NotAgain { reason } => values.with("reason", reason),
+            Self::Edited { command } => values.with("command", command),
+            Self::Stance { mode, sandbox, was } => {
+                values.with("mode", mode).with("to", sandbox).with("was", was)
+            }
             Self::RepeatRefused { first } => values.with("first", first),
             Self::ReadsEnough { files } => values.with("files", files),
             Self::CheckFailed { command, exit, output, before } => {
@@ -158,6 +178,7 @@ impl Saying<'_> {
             | Self::Compact
             | Self::NoSummary
             | Self::ImageLeftOut
+            | Self::Again
             | Self::Unattended => values,
         }
     }

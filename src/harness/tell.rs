@@ -92,7 +92,7 @@ fn status(kit: &Kit, call: &ToolCall, outcome: &Outcome, view: &View<'_>) -> Opt
 fn result(kit: &Kit, call: &ToolCall, outcome: &Outcome, view: &View<'_>) -> String {
     let values = values(kit, call, outcome, view);
     let own = tool_of(kit, call).filter(|(_, tool)| tool.result.is_some()).map(|(name, _)| result_name(name));
-    match own.map(|name| kit.render(&name, &values)) {
+    let text = match own.map(|name| kit.render(&name, &values)) {
         Some(Ok(text)) => text,
         Some(Err(e)) => {
             tracing::warn!("{}: {e:#}", kit.id);
@@ -100,6 +100,16 @@ fn result(kit: &Kit, call: &ToolCall, outcome: &Outcome, view: &View<'_>) -> Str
         }
         None if matches!(call.action, Action::Tools { .. }) => kit.common("found", &values),
         None => kit.common("result", &values),
+    };
+    with_findings(text, outcome)
+}
+
+/// What a change that was made broke is told, whether the template has words for it or not.
+fn with_findings(text: String, outcome: &Outcome) -> String {
+    let breaks = outcome.data["findings"].as_array().is_some_and(|found| !found.is_empty());
+    match outcome.text.lines().last().filter(|_| breaks && outcome.state == State::Ok) {
+        Some(told) if !text.contains(told) => format!("{}\n\n{told}", text.trim_end()),
+        Some(_) | None => text,
     }
 }
 
@@ -148,11 +158,15 @@ pub(super) fn submitted(
             let worked = outcome.state == State::Ok && outcome.exit == Some(0);
             let line = submit.first_line.as_deref().filter(|_| worked);
             let said = line.and_then(|line| after_line(&outcome.text, line));
+            if said.is_some() && is_early(kit, view, Some(call)) {
+                let text = kit.common("early", &values(kit, call, outcome, view));
+                return Ok(Submitted::Review(vec![Part::Text { text }]));
+            }
             let said = said.map(|said| if said.is_empty() { words_of(call, view) } else { said });
             Ok(said.map_or(Submitted::No, Submitted::Yes))
         }
         Action::Submit { text } if outcome.state == State::Ok => {
-            if is_early(kit, view) && !was_reviewed(call, view) {
+            if is_early(kit, view, Some(call)) && !was_reviewed(call, view) {
                 let text = kit.common("early", &values(kit, call, outcome, view));
                 return Ok(Submitted::Review(vec![Part::Text { text }]));
             }
@@ -180,10 +194,13 @@ fn after_line(text: &str, line: &str) -> Option<String> {
 
 /// The model has called nothing in this turn that could be run, or only changes that came to nothing,
 /// so its work is not to be taken yet. A question may be answered from what was said or shown before.
-pub(super) fn is_early(kit: &Kit, view: &View<'_>) -> bool {
+/// `handing` is the call that hands in.
+pub(super) fn is_early(kit: &Kit, view: &View<'_>, handing: Option<&ToolCall>) -> bool {
     let said = asked(view.items).trim_end();
     let acts = |call: &ToolCall| {
-        !matches!(call.action, Action::Submit { .. } | Action::Unknown { .. }) && !is_vain(view.items, call)
+        !matches!(call.action, Action::Submit { .. } | Action::Unknown { .. })
+            && !is_vain(view.items, call)
+            && handing.is_none_or(|handing| handing.id != call.id)
     };
     kit.manifest.submit.early == Early::Refused
         && !said.is_empty()

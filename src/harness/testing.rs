@@ -81,7 +81,7 @@ pub(super) fn reply(kit: &Kit, parts: Vec<Part>, stop: Stop) -> Reply {
         harness: kit.id.clone(),
         surface: kit.surface,
     };
-    Reply { origin, parts, usage: Usage::default(), stop }
+    Reply::new(origin, parts, Usage::default(), stop)
 }
 
 pub(super) fn calls(reply: &Reply) -> Vec<&ToolCall> {

@@ -165,6 +165,11 @@ impl<T> Ordered<T> {
     pub fn retain(&mut self, mut keep: impl FnMut(&str) -> bool) {
         self.0.retain(|(name, _)| keep(name));
     }
+
+    /// In the order of `names`; others behind them, as they were.
+    pub fn arrange(&mut self, names: &[String]) {
+        self.0.sort_by_key(|(name, _)| names.iter().position(|n| n == name).unwrap_or(names.len()));
+    }
 }
 
 impl<T: Serialize> Serialize for Ordered<T> {

@@ -84,6 +84,8 @@ pub enum NoteKind {
     Ran,
     /// Facts about the session that changed, such as the sandbox or the folder.
     Fact,
+    /// A file that a prompt names, shown ahead of it.
+    Shown,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -93,6 +95,10 @@ pub struct Reply {
     #[serde(default)]
     pub usage: Usage,
     pub stop: Stop,
+    /// Places in the text, in bytes, that are calls written out: the reply was corrected, so they are no
+    /// calls any more, and not meant for the person.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub written_out: Vec<(usize, usize)>,
 }
 
 /// Who made a reply. What may be echoed back (thinking, ids) depends on it.
@@ -163,6 +169,10 @@ pub struct ToolResult {
 }
 
 impl Reply {
+    pub fn new(origin: Origin, parts: Vec<Part>, usage: Usage, stop: Stop) -> Self {
+        Self { origin, parts, usage, stop, written_out: Vec::new() }
+    }
+
     /// Its calls, in order.
     pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.parts.iter().filter_map(|part| match part {
@@ -237,6 +247,20 @@ pub enum Mark {
         provider: String,
         model: String,
     },
+    /// The person decided about a call.
+    Decided {
+        call: CallId,
+        /// The call in a line.
+        what: String,
+        decision: Decision,
+    },
+    /// From here on this is allowed.
+    Stance {
+        /// `ask`, `edits`, `plan` or `full`.
+        mode: String,
+        /// Of the sandbox, in the words of its flag.
+        sandbox: String,
+    },
     Interrupted,
     Failed {
         message: String,
@@ -249,6 +273,50 @@ pub enum Mark {
     Completed {
         usage: Usage,
     },
+}
+
+/// What a person said when asked about a call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "said", rename_all = "snake_case")]
+pub enum Decision {
+    Once {
+        /// What of the sandbox was lifted for it, in words.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        lifts: Vec<String>,
+    },
+    Session {
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        lifts: Vec<String>,
+    },
+    Always {
+        rule: String,
+    },
+    /// This ran in its place.
+    Edited {
+        command: String,
+    },
+    Refused {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
+}
+
+impl Decision {
+    /// In a word or two, and by a mark.
+    pub fn words(&self) -> String {
+        let with = |lifts: &[String]| match lifts {
+            [] => String::new(),
+            lifts => format!(", with {}", lifts.join(", ")),
+        };
+        match self {
+            Self::Once { lifts } => format!("✓ allowed once{}", with(lifts)),
+            Self::Session { lifts } => format!("✓ allowed for this session{}", with(lifts)),
+            Self::Always { rule } => format!("✓ allowed by a new rule `{rule}`"),
+            Self::Edited { .. } => "✓ allowed as edited".to_owned(),
+            Self::Refused { reason: None } => "⊘ refused".to_owned(),
+            Self::Refused { reason: Some(reason) } => format!("⊘ refused, \"{reason}\""),
+        }
+    }
 }
 
 /// What the person asked for last, word for word; empty before there is anything.

@@ -26,8 +26,8 @@ pub use class::{Class, Clue, Clues, billions};
 pub use hash::{hash, hex, short_hash};
 pub use ids::{BlobId, CallId, ItemId, SessionId};
 pub use item::{
-    Body, Image, Item, Mark, Note, NoteKind, Origin, Part, Reply, Said, Stop, Summary, ToolCall, ToolResult,
-    asked,
+    Body, Decision, Image, Item, Mark, Note, NoteKind, Origin, Part, Reply, Said, Stop, Summary, ToolCall,
+    ToolResult, asked,
 };
 pub use look::{Glob, Grep, Read, Show};
 pub use outcome::{

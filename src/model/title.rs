@@ -61,10 +61,10 @@ impl Action {
 }
 
 impl Reply {
-    /// What the model says to the person: its text without the calls that stand in it.
+    /// What the model says to the person: its text without the calls that stand in it, or that were written out.
     pub fn said(&self) -> String {
         let mut text = String::new();
-        let mut spans = Vec::new();
+        let mut spans = self.written_out.clone();
         for part in &self.parts {
             match part {
                 Part::Text { text: more } => text.push_str(more),

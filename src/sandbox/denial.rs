@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::policy::real;
+use super::policy::{By, Lift, real};
 use super::{GitAccess, Mode, Net, Op, Policy, Verdict};
 
 /// The refusal is at the end of what a command prints.
@@ -54,35 +54,17 @@ pub fn denial_hint(policy: &Policy, output: &str) -> Option<String> {
     }
     let mut lines = Vec::new();
     let mut lifts: Vec<String> = Vec::new();
-    let mut note = |line: String, lift: String| {
+    for found in found(policy, output) {
+        let line = format!("[sandbox] blocked: {}", found.line());
         if lines.len() < MOST && !lines.contains(&line) {
             lines.push(line);
-            if !lift.is_empty() && !lifts.contains(&lift) {
-                lifts.push(lift);
+            let flag = match &found {
+                Found::Path { path, .. } => lift(policy, path).unwrap_or_default(),
+                Found::Network => "-c sandbox_workspace_write.network_access=true".to_owned(),
+            };
+            if !flag.is_empty() && !lifts.contains(&flag) {
+                lifts.push(flag);
             }
-        }
-    };
-    for line in tail(output).lines() {
-        let lower = line.to_lowercase();
-        let has = |words: &[&str]| words.iter().any(|w| lower.contains(w));
-        let writes = has(READ_ONLY) || has(REFUSED) && has(WRITING);
-        if has(READ_ONLY) || has(REFUSED) {
-            for path in paths(line) {
-                if let Some((what, rule)) = blocked(policy, &path, writes) {
-                    note(
-                        format!("[sandbox] blocked: {what} ({rule})"),
-                        lift(policy, &path).unwrap_or_default(),
-                    );
-                }
-            }
-        }
-        // As words: `FileNotFoundError` has `enotfound` in it.
-        let begins = |word: &&str| {
-            lower.match_indices(*word).any(|(at, _)| !lower[..at].ends_with(char::is_alphanumeric))
-        };
-        if policy.net == Net::Off && OFFLINE.iter().any(begins) {
-            let lift = "-c sandbox_workspace_write.network_access=true".to_owned();
-            note("[sandbox] blocked: network (off for commands)".into(), lift);
         }
     }
     if lines.is_empty() {
@@ -93,13 +75,79 @@ pub fn denial_hint(policy: &Policy, output: &str) -> Option<String> {
     Some(lines.join("\n"))
 }
 
-fn blocked(policy: &Policy, path: &Path, writes: bool) -> Option<(String, String)> {
+/// What our policy blocked of a command that printed this and failed: each as what it was and by which
+/// rule, and the lift that a second run would need. Nothing that no lift is for.
+pub fn denied(policy: &Policy, output: &str) -> Vec<(String, Lift)> {
+    let mut all: Vec<(String, Lift)> = Vec::new();
+    if policy.mode == Mode::DangerFullAccess {
+        return all;
+    }
+    for found in found(policy, output) {
+        let lift = match &found {
+            Found::Path { path, op, .. } => {
+                policy.lift_for(&real(&policy.host(&policy.cwd.join(path))), (*op, By::Command))
+            }
+            Found::Network => Some(Lift::Network),
+        };
+        if let Some(lift) = lift.filter(|lift| !all.iter().any(|(_, known)| known == lift)) {
+            all.push((found.line(), lift));
+        }
+    }
+    all.truncate(MOST);
+    all
+}
+
+enum Found {
+    /// `path` as the command wrote it.
+    Path {
+        path: PathBuf,
+        op: Op,
+        what: String,
+        rule: String,
+    },
+    Network,
+}
+
+impl Found {
+    fn line(&self) -> String {
+        match self {
+            Self::Path { what, rule, .. } => format!("{what} ({rule})"),
+            Self::Network => "network (off for commands)".to_owned(),
+        }
+    }
+}
+
+fn found(policy: &Policy, output: &str) -> Vec<Found> {
+    let mut all = Vec::new();
+    for line in tail(output).lines().filter(|line| !line.starts_with("[sandbox] ")) {
+        let lower = line.to_lowercase();
+        let has = |words: &[&str]| words.iter().any(|w| lower.contains(w));
+        let writes = has(READ_ONLY) || has(REFUSED) && has(WRITING);
+        if has(READ_ONLY) || has(REFUSED) {
+            for path in paths(line) {
+                if let Some((op, what, rule)) = blocked(policy, &path, writes) {
+                    all.push(Found::Path { path, op, what, rule });
+                }
+            }
+        }
+        // As words: `FileNotFoundError` has `enotfound` in it.
+        let begins = |word: &&str| {
+            lower.match_indices(*word).any(|(at, _)| !lower[..at].ends_with(char::is_alphanumeric))
+        };
+        if policy.net == Net::Off && OFFLINE.iter().any(begins) {
+            all.push(Found::Network);
+        }
+    }
+    all
+}
+
+fn blocked(policy: &Policy, path: &Path, writes: bool) -> Option<(Op, String, String)> {
     let path = real(&policy.host(&policy.cwd.join(path)));
     if let Verdict::Denied(rule) = policy.explain(&path, Op::Read) {
-        return Some((format!("read {}", path.display()), rule));
+        return Some((Op::Read, format!("read {}", path.display()), rule));
     }
     match policy.explain(&path, Op::Write) {
-        Verdict::Denied(rule) if writes => Some((format!("write {}", path.display()), rule)),
+        Verdict::Denied(rule) if writes => Some((Op::Write, format!("write {}", path.display()), rule)),
         Verdict::Denied(_) | Verdict::Allowed => None,
     }
 }

@@ -132,6 +132,20 @@ impl EnvWish {
     }
 }
 
+/// The environment of one command, made for another policy than that which now holds for it.
+pub fn under(vars: &[(OsString, OsString)], policy: &Policy) -> Vars {
+    let full = policy.mode == Mode::DangerFullAccess;
+    let ours = |name: &OsStr| name == "TACK_SANDBOX" || name == "TACK_SANDBOX_NETWORK" || name == "TMPDIR";
+    let waits = |name: &OsStr| NO_RETRIES.iter().any(|(known, _)| name == *known);
+    let stays = |name: &OsStr| !(full && ours(name) || policy.net == Net::Full && waits(name));
+    let mut vars: Vars = vars.iter().filter(|(name, _)| stays(name)).cloned().collect();
+    if policy.net == Net::Full {
+        let net = vars.iter_mut().find(|(name, _)| name == "TACK_SANDBOX_NETWORK");
+        net.into_iter().for_each(|(_, value)| *value = "full".into());
+    }
+    vars
+}
+
 fn listed(name: &OsStr, policy: &Policy) -> bool {
     let Some(text) = name.to_str() else { return false };
     let upper = text.to_ascii_uppercase();

@@ -34,14 +34,14 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-pub use denial::{denial_hint, offline};
+pub use denial::{denial_hint, denied, offline};
 pub use env::EnvWish;
 #[cfg(target_os = "linux")]
 pub use linux::{Linux, intercept};
 #[cfg(unix)]
 pub use none::Plain;
 pub use own::run_with_terminal;
-pub use policy::{PolicyError, Settled, Wish};
+pub use policy::{By, Lift, PolicyError, Settled, Wish, real};
 pub use probe::system;
 pub use scratch::Scratch;
 
@@ -57,6 +57,9 @@ pub struct Policy {
     pub protect: Vec<PathBuf>,
     /// Neither readable nor listable.
     pub hide: Vec<PathBuf>,
+    /// tack's own folders: no lift makes them writable.
+    #[serde(default)]
+    pub own: Vec<PathBuf>,
     /// Files of git that must not appear: removed after each command, and the command fails.
     #[serde(default)]
     pub watch: Vec<PathBuf>,
@@ -74,6 +77,17 @@ pub enum Mode {
     ReadOnly,
     WorkspaceWrite,
     DangerFullAccess,
+}
+
+impl Mode {
+    /// The word of the flag.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ReadOnly => "read-only",
+            Self::WorkspaceWrite => "workspace-write",
+            Self::DangerFullAccess => "danger-full-access",
+        }
+    }
 }
 
 /// The allowlist proxy comes with a later issue.

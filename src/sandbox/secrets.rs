@@ -68,8 +68,8 @@ const HOME: &[&str] = &[
 const SYSTEM: &[&str] =
     &["/etc/shadow", "/etc/gshadow", "/etc/ssl/private", "/etc/sudoers", "/etc/sudoers.d"];
 
-/// tack's own, in each of its folders.
-const OWN: &[&str] = &["auth"];
+/// tack's own, in each of its folders: keys, and the file whose headers and commands may hold some.
+const OWN: &[&str] = &["auth", "config.toml"];
 
 pub(super) fn defaults(home: Option<&Path>, config_dirs: &[PathBuf]) -> Vec<PathBuf> {
     let below = |dir: &Path, names: &[&str]| -> Vec<PathBuf> { names.iter().map(|n| dir.join(n)).collect() };

@@ -150,3 +150,13 @@ impl Sessions {
 fn fault(doing: &'static str, path: &Path, source: io::Error) -> StoreError {
     StoreError::Io { doing, path: path.to_path_buf(), source }
 }
+
+/// Puts `bytes` in place of a file that only its owner may read, as a whole. Makes missing folders.
+pub fn keep_private(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    if let Some(folder) = file.parent() {
+        private::make_dir(folder)?;
+    }
+    let part = file.with_extension(format!("{}.part", std::process::id()));
+    let written = private::make_new(&part).and_then(|mut made| std::io::Write::write_all(&mut made, bytes));
+    written.and_then(|()| std::fs::rename(&part, file)).inspect_err(|_| drop(std::fs::remove_file(&part)))
+}

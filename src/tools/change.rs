@@ -4,6 +4,8 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use similar::TextDiff;
+
 use super::guard::Parsed;
 use super::seen::{Extent, Intent, Wrote};
 use super::text::Text;
@@ -14,6 +16,9 @@ use crate::sandbox::{Op, Verdict};
 
 /// Larger files are not changed by these tools, and not read to their end.
 pub(super) const FILE_MOST: u64 = 64 * 1024 * 1024;
+
+/// Lines of both sides, and bytes of the difference, above which a change is not told as one.
+const DIFF_MOST: (usize, usize) = (4_000, 16 * 1024);
 
 /// A file as it is now.
 pub(super) struct Loaded {
@@ -64,6 +69,17 @@ pub(super) fn encode(raw: &str, text: &Text, bytes: &[u8]) -> Result<Vec<u8>, Ou
         let shown = path::show_str(raw);
         failed("encoding", format!("{shown} was left as it is: its encoding (Latin-1) has no {c:?}"))
     })
+}
+
+/// What a change did as a unified diff; None where nothing of it is text, or it is long.
+pub(super) fn unified(raw: &str, before: &[u8], after: &[u8]) -> Option<String> {
+    let (before, after) = (std::str::from_utf8(before).ok()?, std::str::from_utf8(after).ok()?);
+    if before.lines().count() + after.lines().count() > DIFF_MOST.0 {
+        return None;
+    }
+    let diff = TextDiff::from_lines(before, after);
+    let diff = diff.unified_diff().context_radius(3).header(raw, raw).to_string();
+    (diff.len() <= DIFF_MOST.1).then(|| diff.trim_end().to_owned())
 }
 
 /// Whether the policy lets `raw` be written, asked before several files are changed together. The

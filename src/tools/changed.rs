@@ -67,7 +67,7 @@ fn compare(change: &mut FileChange, before: &str, after: &str) {
     let count = |sign: char| patch.lines().filter(|line| line.starts_with(sign)).count() as u64;
     (change.added, change.removed) = (count('+'), count('-'));
     if patch.len() > KEPT {
-        let end = patch[..patch.floor_char_boundary(KEPT)].rfind('\n').map_or(0, |at| at + 1);
+        let end = memchr::memrchr(b'\n', &patch.as_bytes()[..KEPT]).map_or(0, |at| at + 1);
         patch.truncate(end);
         change.cut = true;
     }

@@ -3,9 +3,9 @@
 //!
 //! `data` as of a patch.
 
-use super::patch_text::{self, Section};
+use super::patch_text::Section;
 use super::unified::{self, FileDiff};
-use super::{ToolCx, Toolbox, change, failed, patch, path};
+use super::{ToolCx, Toolbox, change, failed, hunk, patch, path};
 use crate::model::{NewText, Outcome};
 
 /// Most lines at either end of a hunk that may differ: more context than this is seldom given.
@@ -37,7 +37,7 @@ pub fn files(text: &str, files: &[NewText], path: Option<&str>) -> Vec<(String, 
 }
 
 impl Ask<'_> {
-    fn sections(&self, cx: &ToolCx<'_>) -> Result<Vec<Section>, Outcome> {
+    pub(super) fn sections(&self, cx: &ToolCx<'_>) -> Result<Vec<Section>, Outcome> {
         let mut sections = Vec::new();
         if !self.text.trim().is_empty() {
             let fuzz = usize::try_from(self.fuzz.unwrap_or(0).min(FUZZ_MOST)).unwrap_or(0);
@@ -65,13 +65,12 @@ impl Ask<'_> {
                 Err(failed("exists", text))
             }
             (Section::Update { path, to: None, hunks }, None) if diff.is_new || self.create => {
-                let made =
-                    patch_text::apply(b"", &hunks).map_err(|misfit| patch::misplaced(&raw, b"", &misfit))?;
+                let made = hunk::apply(b"", &hunks).map_err(|misfit| patch::misplaced(&raw, b"", &misfit))?;
                 Ok(Section::Add { path, text: String::from_utf8_lossy(&made).into_owned() })
             }
             (section @ Section::Delete { .. }, Some(old)) if !diff.gone.is_empty() => {
                 let form = change::decode(&raw, &old).map_err(patch::nothing)?;
-                let left = patch_text::apply(&form.bytes, &diff.gone)
+                let left = hunk::apply(&form.bytes, &diff.gone)
                     .map_err(|misfit| patch::misplaced(&raw, &form.bytes, &misfit))?;
                 match left.is_empty() {
                     true => Ok(section),

@@ -68,7 +68,10 @@ fn try_run(toolbox: &Toolbox, cx: &ToolCx<'_>, raw: &str, ask: Ask<'_>) -> Resul
     let said = format!("changed {} in {shown}; {}", words::count(count, "place"), snippet.said());
     let outcome = Outcome {
         seen: vec![toolbox.shows(cx, stored, &snippet.extent)],
-        data: json!({ "path": raw, "count": count, "from": snippet.from, "snippet": snippet.text, "created": false }),
+        data: json!({
+            "path": raw, "count": count, "from": snippet.from, "snippet": snippet.text, "created": false,
+            "diff": change::unified(raw, &form.bytes, &after),
+        }),
         ..Outcome::ok(said)
     };
     Ok(parsed.tell(raw, outcome))

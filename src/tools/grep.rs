@@ -19,7 +19,7 @@ use super::change::FILE_MOST;
 use super::output::rows_that_fit;
 use super::walk::{self, Hidden, Pattern, Stop, Walk};
 use super::{ToolCx, failed, given, path, words};
-use crate::model::{Grep, Outcome, Show};
+use crate::model::{Grep, MOST_LINES, Outcome, Show};
 use crate::sandbox::files;
 
 const DEFAULT_LIMIT: u64 = 100;
@@ -212,8 +212,10 @@ struct Taker<'a> {
 }
 
 impl Taker<'_> {
+    /// No more than can be shown: one match may be all of a file.
     fn rows(&self, line: Option<u64>, bytes: &[u8], kind: Kind) -> Vec<Hit> {
         let rows = bytes.split_inclusive(|byte| *byte == b'\n').zip(line.unwrap_or(1)..);
+        let rows = rows.take(MOST_LINES + 1);
         rows.map(|(row, line)| Hit { path: self.path.to_owned(), line, text: clip(row), kind }).collect()
     }
 }

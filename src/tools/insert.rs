@@ -54,6 +54,13 @@ fn insert(
     Ok(parsed.tell(raw, outcome))
 }
 
+/// What inserting would make of a file; None where it has no such line.
+pub(super) fn made(old: &[u8], line: u64, new: &str) -> Option<Vec<u8>> {
+    let lines = text::lines(old);
+    let at = usize::try_from(line).ok().filter(|at| *at <= lines.len())?;
+    Some(put(&lines, at, new))
+}
+
 /// The lines with `new` after the first `at` of them. The file's last line stays without an end if
 /// it had none.
 fn put(lines: &[&[u8]], at: usize, new: &str) -> Vec<u8> {

@@ -3,40 +3,33 @@
 //! One task owns each command; what others may know of it is in [`State`]. Output goes whole to a
 //! file and, since it was last asked for, into a bounded capture.
 
+mod report;
+mod seat;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::output::{Capture, Captured};
+use super::output::Capture;
 use super::shell::{self, Begun, Over, Until, Writer};
 use super::spill::Sink;
 use super::{ToolCx, failed, lock, words};
 use crate::model::{JobOp, Keep, Limits, Outcome};
-use crate::sandbox::{Input, Running};
+use crate::sandbox::Running;
+use report::{Facts, Report, State, ended_how};
+use seat::{CTRL_C, Seat};
 
 /// Jobs at one time.
 const MOST: usize = 16;
 /// What a job prints this soon is part of the answer that starts it.
 const FIRST: Duration = Duration::from_millis(200);
-/// Longest wait for a job that was told to stop; its tree is killed well before.
-const STOP: Duration = Duration::from_secs(10);
-
-/// How long a job that was typed into has to be silent before it is thought to wait for more.
-const QUIET: Duration = Duration::from_secs(1);
-/// Longest time to type: a job that reads nothing takes no more at some point.
-const TYPING: Duration = Duration::from_secs(5);
-
-/// The key that ends a command in a terminal, and the one that ends its input.
-const CTRL_C: char = '\u{3}';
-const CTRL_D: &[u8] = b"\x04";
-const NO_STDIN: &str = "nothing was typed: the command has no terminal and its stdin is empty. Ctrl-C ends it; what it is to read has to be in its command line, through a pipe or a here-document";
 
 /// What is wanted of a job.
 pub(super) struct Ask<'a> {
@@ -82,23 +75,6 @@ struct Seated {
     task: JoinHandle<()>,
 }
 
-/// What one needs to deal with a job.
-#[derive(Clone)]
-struct Seat {
-    id: u32,
-    command: String,
-    pid: u32,
-    began: Instant,
-    tty: bool,
-    /// None once it is closed, or where there never was anything to write to.
-    input: Arc<Mutex<Option<Arc<dyn Input>>>>,
-    state: Arc<Mutex<State>>,
-    stop: CancellationToken,
-    over: watch::Receiver<bool>,
-    /// Changes with every piece of output.
-    pulse: watch::Receiver<()>,
-}
-
 /// A command that was just started, as its caller sees it.
 struct Started {
     seat: Seat,
@@ -118,100 +94,9 @@ impl Started {
     }
 }
 
-impl Seat {
-    async fn wait(&mut self, most: Duration, cx: &ToolCx<'_>) {
-        wait_for(&mut self.over, most, cx).await;
-    }
-
-    /// The same, but not longer than until what was typed has been answered, as far as silence tells.
-    async fn wait_for_answer(&mut self, most: Duration, cx: &ToolCx<'_>) {
-        let Self { over, pulse, .. } = self;
-        let answered = async {
-            if pulse.changed().await.is_err() {
-                // It is over, which is waited for beside this.
-                std::future::pending::<()>().await;
-            }
-            while let Ok(Ok(())) = tokio::time::timeout(QUIET, pulse.changed()).await {}
-        };
-        tokio::select! {
-            () = wait_for(over, most, cx) => {}
-            () = answered => {}
-        }
-    }
-
-    async fn end(&mut self) {
-        self.stop.cancel();
-        let _ = tokio::time::timeout(STOP, self.over.wait_for(|over| *over)).await;
-    }
-
-    /// Types, and closes the input where that is asked for. Err: nothing can be typed.
-    async fn type_in(&mut self, text: &str, close_stdin: bool) -> Result<(), Outcome> {
-        let Some(input) = lock(&self.input).clone() else {
-            return if text.is_empty() { Ok(()) } else { Err(failed("no_stdin", NO_STDIN)) };
-        };
-        self.pulse.mark_unchanged();
-        let end = if close_stdin && self.tty { CTRL_D } else { &[] };
-        let bytes = [text.as_bytes(), end].concat();
-        let mut rest = &bytes[..];
-        let until = Instant::now() + TYPING;
-        while !rest.is_empty() {
-            match tokio::time::timeout_at(until, input.write(rest)).await {
-                Ok(Ok(count)) => rest = &rest[count..],
-                // It reads no more, for good.
-                Ok(Err(_)) => break,
-                Err(_) => {
-                    let typed = bytes.len() - rest.len();
-                    let text = format!(
-                        "only {typed} of {} bytes were typed: the command reads nothing",
-                        bytes.len()
-                    );
-                    return Err(failed("not_read", text));
-                }
-            }
-        }
-        if close_stdin {
-            lock(&self.input).take();
-        }
-        Ok(())
-    }
-}
-
 /// That many milliseconds, but no more than a command may take that is waited for.
 fn most(wait: u64, cx: &ToolCx<'_>) -> Duration {
     Duration::from_millis(wait.min(cx.shell_timeout_most))
-}
-
-/// Until the command is over, the time has passed, or the call is cancelled.
-async fn wait_for(over: &mut watch::Receiver<bool>, most: Duration, cx: &ToolCx<'_>) {
-    tokio::select! {
-        biased;
-        () = cx.cancel.cancelled() => {}
-        _ = tokio::time::timeout(most, over.wait_for(|over| *over)) => {}
-    }
-}
-
-struct State {
-    /// Output since it was last asked for.
-    fresh: Capture,
-    file: Sink,
-    over: Option<Over>,
-    survivors: usize,
-    /// Its end was told, by whatever way.
-    told: bool,
-}
-
-impl Seat {
-    fn report(&self, op: JobOp, was_over: bool, cx: &ToolCx<'_>) -> Outcome {
-        let (id, pid) = (self.id, self.pid);
-        let report = Report::take(&self.state, &cx.limits);
-        let said = match (op, was_over) {
-            (JobOp::Output | JobOp::Wait | JobOp::List, _) => format!("job{id}"),
-            (JobOp::Stop, true) => format!("job{id} had ended already"),
-            (JobOp::Stop, false) if report.over.is_some() => format!("job{id} was stopped"),
-            (JobOp::Stop, false) => format!("job{id} was told to stop and has not ended yet"),
-        };
-        report.outcome(Facts { id, said, cwd: None, pid, notes: Vec::new() }, &self.command)
-    }
 }
 
 impl Jobs {
@@ -472,76 +357,10 @@ async fn follow(
     drop(running);
     {
         let mut state = lock(&state);
+        state.file.close();
         state.over = Some(over);
         state.survivors = survivors;
     }
     // Nobody listens any more when the session is gone.
     let _ = done.send(true);
-}
-
-/// What a job printed since it was last asked, and how it stands.
-struct Report {
-    over: Option<Over>,
-    survivors: usize,
-    captured: Captured,
-}
-
-struct Facts {
-    id: u32,
-    said: String,
-    cwd: Option<String>,
-    pid: u32,
-    notes: Vec<String>,
-}
-
-fn ended_how(over: Over) -> String {
-    match shell::verdict(over).1 {
-        Some(code) => format!("ended with exit code {code}"),
-        None => "ended by a stop".to_owned(),
-    }
-}
-
-impl Report {
-    fn take(state: &Mutex<State>, limits: &Limits) -> Self {
-        let mut state = lock(state);
-        let fresh = std::mem::replace(&mut state.fresh, Capture::new(limits.clone(), None));
-        let file = state.file.path();
-        let captured = fresh.with(limits.clone()).finish(file.as_deref());
-        let trouble = state.file.trouble().map(str::to_owned);
-        state.told |= state.over.is_some();
-        Self {
-            over: state.over,
-            survivors: state.survivors,
-            captured: Captured { file, trouble, ..captured },
-        }
-    }
-
-    fn outcome(self, facts: Facts, command: &str) -> Outcome {
-        let (exit, signal) = match self.over.map(shell::verdict) {
-            Some((_, exit, signal)) => (exit, signal),
-            None => (None, None),
-        };
-        let how = self.over.map_or_else(|| "still running".to_owned(), ended_how);
-        let first = format!("{} ({how})", facts.said);
-        let shown = self.captured.text;
-        let text = if shown.is_empty() { first } else { format!("{first}\n{shown}") };
-        let mut notes = facts.notes;
-        notes.extend(self.captured.trouble.map(|trouble| format!("[{trouble}]")));
-        let text = shell::noted(text, &notes);
-        let data = json!({
-            "command": command,
-            "cwd": facts.cwd,
-            "timeout": Value::Null,
-            "pid": facts.pid,
-            "signal": signal,
-            "background": true,
-            "job": format!("job{}", facts.id),
-            "running": self.over.is_none(),
-            "output": shown,
-            "output_file": self.captured.file,
-            "survivors": self.survivors,
-            "notes": notes,
-        });
-        Outcome { exit, cut: self.captured.cut, data, ..Outcome::ok(text) }
-    }
 }

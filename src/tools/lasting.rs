@@ -20,22 +20,29 @@ pub(super) const MAIN: &str = "main";
 const PATH_MOST: u64 = 4096;
 
 /// `$1`: where the state is, `$2`: the command. Runs in bash and in any POSIX shell, the latter without functions.
+///
+/// A command may define functions called like the words used here. In POSIX mode bash prefers its own
+/// `exit` and its like; those functions are not kept, as the next command would meet them on its way in.
 const SCRIPT: &str = r#"case $1 in /*) __tack_state=$1 ;; *) __tack_state=${TMPDIR:-/tmp}/$1 ;; esac
 __tack_command=$2
 set --
 [ -f "$__tack_state.env" ] && [ -r "$__tack_state.env" ] && . "$__tack_state.env" 2>/dev/null
+true >|"$__tack_state.on"
 __tack_save() {
+    unset -f command exit trap eval set unset export declare pwd true '[' . __tack_save
     command pwd -P >|"$__tack_state.new" && command -p mv -f "$__tack_state.new" "$__tack_state.cwd"
-    unset -f __tack_save
-    unset TACK_TREE PWD SHLVL
+    unset TACK_TREE PWD SHLVL POSIXLY_CORRECT
     { export -p; [ -n "$BASH_VERSION" ] && declare -f; } >|"$__tack_state.new"
     command -p mv -f "$__tack_state.new" "$__tack_state.env"
 }
-trap '{ __tack_exit=$?; set +eux; } 2>/dev/null; __tack_save 2>/dev/null; exit $__tack_exit' EXIT
+trap '{ __tack_exit=$? POSIXLY_CORRECT=y; set +eux; } 2>/dev/null; __tack_save 2>/dev/null; exit "$__tack_exit"' EXIT
 eval "$__tack_command"
-{ __tack_exit=$?; set +eux; } 2>/dev/null
+{ __tack_exit=$? POSIXLY_CORRECT=y; set +eux; } 2>/dev/null
 __tack_save 2>/dev/null
-exit $__tack_exit"#;
+exit "$__tack_exit""#;
+
+/// For a state that ends, or holds up, the shell that reads it.
+const UNREADABLE: &str = "[what this shell had set could not be read, so the command did not run; that is forgotten now: send the command again]";
 
 #[derive(Default)]
 pub(super) struct Sessions {
@@ -60,6 +67,8 @@ pub(super) struct Entered {
 impl Sessions {
     pub(super) fn enter(&self, name: &str, command: &str, cx: &ToolCx<'_>) -> Entered {
         let state = state(name, cx);
+        // Whether this command gets beyond the state is seen by it; not there, as a rule, before.
+        let _ = files::remove(cx.policy, &state.file("on"));
         let mut notes = Vec::new();
         let mut cwd = None;
         if let Some(stand) = lock(&self.all).get_mut(name) {
@@ -81,6 +90,17 @@ impl Sessions {
         Entered { args, cwd, notes }
     }
 
+    /// To be called once a command is over. Some: it did not run, and what to say of that.
+    pub(super) fn did_not_run(&self, name: &str, cx: &ToolCx<'_>) -> Option<&'static str> {
+        let state = state(name, cx);
+        let is_there = |kind| files::open(cx.policy, &state.file(kind)).is_ok();
+        if is_there("on") || !is_there("env") {
+            return None;
+        }
+        let _ = files::remove(cx.policy, &state.file("env"));
+        Some(UNREADABLE)
+    }
+
     /// Where the shell stands after a command, if that can be known.
     pub(super) fn leave(&self, name: &str, cx: &ToolCx<'_>) -> Option<PathBuf> {
         let opened = files::open(cx.policy, &state(name, cx).file("cwd")).ok()?;
@@ -99,7 +119,7 @@ impl Sessions {
     pub(super) fn forget(&self, name: &str, cx: &ToolCx<'_>) {
         lock(&self.all).remove(name);
         let state = state(name, cx);
-        for kind in ["cwd", "env"] {
+        for kind in ["cwd", "env", "on"] {
             // Not there, if nothing ran yet.
             let _ = files::remove(cx.policy, &state.file(kind));
         }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::output::rows_that_fit;
 use super::walk::Pattern;
-use super::{ToolCx, path};
+use super::{ToolCx, given, path};
 use crate::model::{Outcome, Read};
 use crate::sandbox::files::{self, DirEntry, Kind};
 
@@ -110,10 +110,10 @@ pub(super) fn part(cx: &ToolCx<'_>, ask: &Read) -> Outcome {
     let mut outcome = run(cx, &ask.path, (&[], 1));
     let Some(Value::Array(entries)) = outcome.data.get("entries").cloned() else { return outcome };
     let total = outcome.data["total"].as_u64().unwrap_or_default();
-    let last = ask.last.map(|last| (total + 1).saturating_sub(last));
+    let last = given(ask.last).map(|last| (total + 1).saturating_sub(last));
     let from = ask.line.or(last).unwrap_or(1).max(1);
     let place = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
-    let count = ask.count.filter(|count| *count > 0).map_or(usize::MAX, place);
+    let count = given(ask.count).map_or(usize::MAX, place);
     let shown: Vec<Value> = entries.into_iter().skip(place(from - 1)).take(count).collect();
     let to = (from - 1).saturating_add(shown.len() as u64);
     let more = to < total;

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use super::change::{self, Change, Loaded};
 use super::guard::{Basis, Parsed, Plan};
-use super::patch_text::{self, Hunk, Misfit, Section};
+use super::hunk::{self, Hunk, Misfit};
+use super::patch_text::{self, Section};
 use super::seen::Intent;
 use super::{ToolCx, Toolbox, failed, nearest, path, text, words, write};
 use crate::model::{Outcome, Seen};
@@ -150,8 +151,8 @@ fn check<'a>(toolbox: &Toolbox, cx: &ToolCx<'_>, section: &'a Section) -> Result
             let old = change::load_existing(cx, raw).map_err(nothing)?;
             toolbox.allow(cx, &old, Intent::Change).map_err(nothing)?;
             let form = change::decode(raw, &old).map_err(nothing)?;
-            let after = patch_text::apply(&form.bytes, hunks)
-                .map_err(|misfit| misplaced(raw, &form.bytes, &misfit))?;
+            let after =
+                hunk::apply(&form.bytes, hunks).map_err(|misfit| misplaced(raw, &form.bytes, &misfit))?;
             let after = change::encode(raw, &form, &after).map_err(nothing)?;
             let at_target = match to {
                 Some(to) => {

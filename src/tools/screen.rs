@@ -7,7 +7,8 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 
 use avt::observer::{Observation, Observer};
-use avt::{Line, ScreenKind, Terminal};
+use avt::parser::Function;
+use avt::{Line, Parser, ScreenKind, Terminal};
 
 use super::clean::Decoder;
 use super::output::{Capture, Captured};
@@ -17,6 +18,8 @@ use crate::sandbox::Size;
 
 pub(super) struct Screen {
     terminal: Terminal,
+    columns: u16,
+    parser: Parser,
     decoder: Decoder,
     /// What was on the screen at the last look, as far as it has not scrolled out since.
     shown: VecDeque<Row>,
@@ -93,6 +96,8 @@ impl Screen {
         let (columns, rows) = (usize::from(size.columns.max(1)), usize::from(size.rows.max(1)));
         Self {
             terminal: Terminal::new(columns, rows).expect("neither is zero"),
+            columns: size.columns.max(1),
+            parser: Parser::new(),
             decoder: Decoder::default(),
             shown: VecDeque::new(),
             looked: false,
@@ -103,9 +108,14 @@ impl Screen {
     }
 
     pub(super) fn feed(&mut self, raw: &[u8]) {
-        let Self { terminal, decoder, shown, fresh, scrolled, .. } = self;
+        let Self { terminal, columns, parser, decoder, shown, fresh, scrolled, .. } = self;
         decoder.push(raw, &mut |text| {
-            terminal.feed_with(text, Scrolled { shown, fresh, scrolled });
+            let functions = text.chars().filter_map(|c| parser.feed(c)).map(|function| match function {
+                // A few bytes would else print for as long as a thousand times as many.
+                Function::Rep(times) => Function::Rep(times.min(*columns)),
+                other => other,
+            });
+            terminal.execute_with(functions, Scrolled { shown, fresh, scrolled });
         });
     }
 
@@ -208,6 +218,13 @@ mod tests {
             let look = screen.look(&limits(10_000));
             assert_eq!((look.new, look.captured.text.as_str()), (new, told), "{comes:?}");
         }
+    }
+
+    #[test]
+    fn a_character_is_repeated_for_a_row_at_most() {
+        let mut screen = screen(10_000);
+        screen.feed(b"x\x1b[65535b");
+        assert_eq!(screen.look(&limits(10_000)).captured.text, "xxxxxxxxxx\nx\n".replacen('\n', "", 1));
     }
 
     proptest! {

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
 use super::output::Capture;
-use super::shell::{GRACE, Over, Until, drive, end, left_behind, noted, spawn, verdict};
+use super::shell::{Over, Until, follow, left_behind, noted, spawn, verdict};
 use super::spill::{Spill, create};
 use super::{ToolCx, failed, given, path};
 use crate::model::{Outcome, State};
@@ -45,21 +45,17 @@ pub(super) async fn run(ask: Ask<'_>, cx: &ToolCx<'_>) -> Outcome {
     let args = ["-c".into(), START.into(), seen].into_iter().chain(command).collect();
     let (cwd, env) = (cx.cwd.to_owned(), cx.env.to_vec());
     let cmd = Cmd { program: "/bin/sh".into(), args, cwd, env, io: Io::Captured };
-    let mut running = match spawn(cx, &cmd).await {
+    let running = match spawn(cx, &cmd).await {
         Ok(running) => running,
         Err(refusal) => return refusal,
     };
     let mut capture = Capture::new(cx.limits.clone(), Some(Spill::new(cx.spill)));
     let until = Until { deadline: Some(Instant::now() + Duration::from_millis(timeout)), cancel: &cx.cancel };
-    let over = match drive(running.as_mut(), until, &mut |bytes| capture.push(bytes)).await {
-        Ok(over) => over,
-        Err(error) => {
-            running.end(GRACE).await;
-            return failed("io", format!("the program was ended, as its output could not be read: {error}"));
-        }
+    let (over, survivors) = match follow(running, until, &mut capture).await {
+        Ok(ended) => ended,
+        Err(refusal) => return refusal,
     };
-    let survivors = end(running.as_mut(), over, &mut |bytes| capture.push(bytes)).await;
-    drop((running, input));
+    drop(input);
     outcome(&ask, cx, (over, survivors), capture, timeout)
 }
 

@@ -24,7 +24,7 @@ const DRAIN: Duration = Duration::from_millis(300);
 /// Longest a shell may take to parse a command.
 const PARSE: Duration = Duration::from_secs(10);
 /// Between the polite and the final signal.
-pub(super) const GRACE: Duration = Duration::from_secs(2);
+const GRACE: Duration = Duration::from_secs(2);
 
 pub(super) struct Ask<'a> {
     pub(super) command: &'a str,
@@ -73,26 +73,17 @@ pub(crate) struct Until<'a> {
 
 pub(super) async fn run(ask: &Ask<'_>, cx: &ToolCx<'_>) -> Outcome {
     let timeout = given(ask.timeout).unwrap_or(cx.shell_timeout).clamp(1, cx.shell_timeout_most.max(1));
-    let Begun { mut running, cwd, notes } = match start(ask, Writer::Nobody, cx).await {
+    let Begun { running, cwd, notes } = match start(ask, Writer::Nobody, cx).await {
         Ok(started) => started,
         Err(refusal) => return refusal,
     };
     let pid = running.pid();
     let mut capture = Capture::new(cx.limits.clone(), Some(Spill::new(cx.spill)));
     let until = Until { deadline: Some(Instant::now() + Duration::from_millis(timeout)), cancel: &cx.cancel };
-    let over = drive(running.as_mut(), until, &mut |bytes| capture.push(bytes)).await;
-    let over = match over {
-        Ok(over) => over,
-        Err(error) => {
-            running.end(GRACE).await;
-            return failed(
-                "io",
-                format!("the command was ended because its output could not be read: {error}"),
-            );
-        }
+    let (over, survivors) = match follow(running, until, &mut capture).await {
+        Ok(ended) => ended,
+        Err(refusal) => return refusal,
     };
-    let survivors = end(running.as_mut(), over, &mut |bytes| capture.push(bytes)).await;
-    drop(running);
     let captured = capture.finish(None);
     let ran = Ran { over, survivors, captured, pid, cwd, notes, timeout: Some(timeout) }.left(ask, cx);
     ran.outcome(ask, cx)
@@ -113,9 +104,12 @@ pub(super) struct Ran {
 
 impl Ran {
     /// Notes where a lasting shell stands now.
-    pub(super) fn left(self, ask: &Ask<'_>, cx: &ToolCx<'_>) -> Self {
-        let now = ask.session(cx).and_then(|name| ask.sessions.leave(name, cx));
-        Self { cwd: now.unwrap_or(self.cwd), ..self }
+    pub(super) fn left(mut self, ask: &Ask<'_>, cx: &ToolCx<'_>) -> Self {
+        if let Some(name) = ask.session(cx) {
+            self.notes.extend(ask.sessions.did_not_run(name, cx).map(str::to_owned));
+            self.cwd = ask.sessions.leave(name, cx).unwrap_or(self.cwd);
+        }
+        self
     }
 
     pub(super) fn outcome(self, ask: &Ask<'_>, cx: &ToolCx<'_>) -> Outcome {
@@ -254,13 +248,11 @@ async fn parse(command: &str, cx: &ToolCx<'_>) -> Result<(), Outcome> {
     let args = vec!["-n".into(), "-c".into(), command.into()];
     let (env, io) = (cx.env.to_vec(), Io::Captured);
     let cmd = Cmd { program: shell(cx.env), args, cwd: folder(None, cx)?, env, io };
-    let mut running = spawn(cx, &cmd).await?;
+    let running = spawn(cx, &cmd).await?;
     let limits = Limits { bytes: 4_000, lines: 20, keep: Keep::Head };
     let mut capture = Capture::new(limits, None);
     let until = Until { deadline: Some(Instant::now() + PARSE), cancel: &cx.cancel };
-    let over = drive(running.as_mut(), until, &mut |bytes| capture.push(bytes)).await;
-    let over = over.unwrap_or(Over::Cancelled);
-    end(running.as_mut(), over, &mut |bytes| capture.push(bytes)).await;
+    let (over, _) = follow(running, until, &mut capture).await?;
     match over {
         Over::Exited(Exit::Code(0)) => Ok(()),
         Over::Cancelled => Err(Outcome::interrupted("stopped before it began; nothing was done")),
@@ -314,6 +306,23 @@ pub(super) fn shell(env: &[(OsString, OsString)]) -> OsString {
         .map(|folder| folder.join("bash"))
         .find(|bash| bash.is_file())
         .map_or_else(|| "/bin/sh".into(), PathBuf::into_os_string)
+}
+
+/// Takes the output of a command until it and all that it started are over. Also gives how many processes
+/// had outlived it. Err: its output could not be read.
+pub(super) async fn follow(
+    mut running: Box<dyn Running>,
+    until: Until<'_>,
+    capture: &mut Capture,
+) -> Result<(Over, usize), Outcome> {
+    let mut take = |bytes: &[u8]| capture.push(bytes);
+    match drive(running.as_mut(), until, &mut take).await {
+        Ok(over) => Ok((over, end(running.as_mut(), over, &mut take).await)),
+        Err(error) => {
+            running.end(GRACE).await;
+            Err(failed("io", format!("it was ended because its output could not be read: {error}")))
+        }
+    }
 }
 
 /// Hands on the output until the command has exited, the deadline passed, or somebody cancelled.

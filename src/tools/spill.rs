@@ -21,6 +21,8 @@ pub(super) struct Spill {
 /// A file that takes what fits and remembers why it took no more.
 pub(super) struct Sink {
     path: PathBuf,
+    /// There is a file at the path.
+    made: bool,
     file: Option<File>,
     written: u64,
     trouble: Option<String>,
@@ -72,9 +74,10 @@ impl Sink {
     /// A new file `<stem>-<n>.txt`, readable by its owner only. The folder is made when missing.
     pub(super) fn make(folder: &Path, stem: &str) -> Self {
         match create(folder, stem) {
-            Ok((path, file)) => Self { path, file: Some(file), written: 0, trouble: None },
+            Ok((path, file)) => Self { path, made: true, file: Some(file), written: 0, trouble: None },
             Err(error) => Self {
                 path: folder.to_owned(),
+                made: false,
                 file: None,
                 written: 0,
                 trouble: Some(format!("the output could not be kept in {}: {error}", folder.display())),
@@ -95,13 +98,18 @@ impl Sink {
         }
     }
 
+    /// Nothing more comes: the file is let go, what is known of it stays.
+    pub(super) fn close(&mut self) {
+        self.file = None;
+    }
+
     fn stop(&mut self, why: String) {
         self.file = None;
         self.trouble = Some(why);
     }
 
     pub(super) fn path(&self) -> Option<String> {
-        (self.file.is_some() || self.written > 0).then(|| self.path.display().to_string())
+        self.made.then(|| self.path.display().to_string())
     }
 
     pub(super) fn trouble(&self) -> Option<&str> {
@@ -110,10 +118,10 @@ impl Sink {
 
     /// Takes the file away again: all of it was shown.
     pub(super) fn discard(&mut self) {
-        if self.file.take().is_some() || self.written > 0 {
+        self.file = None;
+        if std::mem::take(&mut self.made) {
             // What cannot be removed goes with the session.
             let _ = std::fs::remove_file(&self.path);
-            self.written = 0;
         }
     }
 

@@ -26,6 +26,8 @@ pub(super) const TERM: &str = "xterm-256color";
 /// Milliseconds between keys and look.
 const WAIT: u64 = 1_000;
 const WAIT_MOST: u64 = 60_000;
+/// Bytes that the screen takes at once.
+const PIECE: usize = 4 * 1024;
 /// Longest wait for a shell that was told to end.
 const STOP: Duration = Duration::from_secs(10);
 
@@ -157,7 +159,8 @@ async fn follow(
     stop: CancellationToken,
     done: watch::Sender<bool>,
 ) {
-    let mut show = |bytes: &[u8]| lock(&screen).feed(bytes);
+    // Piece by piece, so that whoever wants to look does not wait for all of a flood.
+    let mut show = |bytes: &[u8]| bytes.chunks(PIECE).for_each(|piece| lock(&screen).feed(piece));
     let until = Until { deadline: None, cancel: &stop };
     let over = shell::drive(running.as_mut(), until, &mut show).await.unwrap_or(Over::Cancelled);
     shell::end(running.as_mut(), over, &mut show).await;

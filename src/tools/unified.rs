@@ -4,7 +4,8 @@
 //! documentation, "Generating patch text with -p". Models count lines badly, so the numbers of a hunk
 //! tell where its lines end only as long as they fit.
 
-use super::patch_text::{Hunk, Row, Section, Stated};
+use super::hunk::{Hunk, Row, Stated};
+use super::patch_text::Section;
 use super::text;
 
 /// One file of a diff.

@@ -123,7 +123,10 @@ pub(super) fn put(
     }
     let outcome = Outcome {
         seen: vec![stored.seen],
-        data: json!({ "path": raw, "created": stored.created, "bytes": bytes, "lines": lines }),
+        data: json!({
+            "path": raw, "created": stored.created, "bytes": bytes, "lines": lines,
+            "diff": before.and_then(|before| change::unified(raw, before, &after)),
+        }),
         ..Outcome::ok(said)
     };
     Ok(parsed.tell(raw, outcome))

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use tokio::sync::mpsc::{Receiver, Sender};
 
-use crate::agent::{Desk, Event, Op, Speaker, Stopper};
+use crate::agent::{Desk, Event, Op, Rule, SessionMode, Speaker, Stance, Stopper};
 use crate::model::{BlobId, Item, Model, Prices};
 
 use super::transcript::Speech;
@@ -41,11 +41,13 @@ pub struct Facts {
     pub folder: String,
     /// `git main`, where it is a repository.
     pub branch: Option<String>,
-    pub mode: Mode,
+    pub mode: SessionMode,
     /// `workspace-write sandbox`.
     pub sandbox: String,
     /// Names of the instruction files in force.
     pub instructions: Vec<String>,
+    /// Nobody chose a model yet: none can be asked.
+    pub mute: bool,
 }
 
 /// The model and the harness that a session goes on with.
@@ -58,33 +60,12 @@ pub struct Speaks {
     pub speech: Speech,
 }
 
-/// What may run without asking.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
-    Ask,
-    #[default]
-    Edits,
-    Plan,
-    Full,
-}
-
-impl Mode {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Ask => "ask",
-            Self::Edits => "edits",
-            Self::Plan => "plan",
-            Self::Full => "full",
-        }
-    }
-
-    /// The next in the cycle, in which `Full` is not.
-    pub fn next(self) -> Self {
-        match self {
-            Self::Ask => Self::Edits,
-            Self::Edits => Self::Plan,
-            Self::Plan | Self::Full => Self::Ask,
-        }
+/// The next mode in the cycle, in which `Full` is not.
+pub fn next(mode: SessionMode) -> SessionMode {
+    match mode {
+        SessionMode::Ask => SessionMode::Edits,
+        SessionMode::Edits => SessionMode::Plan,
+        SessionMode::Plan | SessionMode::Full => SessionMode::Ask,
     }
 }
 
@@ -139,7 +120,7 @@ pub struct HarnessRow {
 #[derive(Clone, Debug)]
 pub struct ModelRow {
     pub provider: String,
-    /// Empty: nothing is known of the provider's models, or its key is missing (`remark`).
+    /// Empty: the provider's key is missing.
     pub name: String,
     pub window: Option<u64>,
     pub vision: Option<bool>,
@@ -175,7 +156,6 @@ pub enum Report {
     Doctor,
     Sandbox,
     Providers,
-    Permissions,
     Config,
 }
 
@@ -190,6 +170,15 @@ pub trait Host: Send + Sync {
     fn try_model(&self, provider: &str, name: &str) -> Result<String, String>;
     /// Makes a harness the usual one of a model.
     fn make_usual(&self, model: &Model, harness: &str) -> Result<String, String>;
+    /// Stores a provider's key; says where.
+    fn login(&self, provider: &str, key: &str) -> Result<String, String>;
+    /// Makes a model the one that tack starts with; says where that is kept.
+    fn make_first(&self, provider: &str, name: &str) -> Result<String, String>;
+    /// What a mode allows in the open session, and what to say of it.
+    fn stance(&self, mode: SessionMode) -> Result<(Box<Stance>, Vec<String>), String>;
+    /// The stored rules.
+    fn rules(&self) -> Vec<Rule>;
+    fn forget_rule(&self, rule: &Rule) -> Result<(), String>;
     fn sessions(&self, reach: Reach) -> Vec<SessionRow>;
     fn report(&self, what: Report) -> Result<String, String>;
 }

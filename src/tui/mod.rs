@@ -14,6 +14,7 @@
 //! All text that did not come from tack's own source passes `text::clean` before it becomes a line.
 
 pub mod app;
+pub mod approval;
 pub mod cell;
 pub mod composer;
 pub mod host;

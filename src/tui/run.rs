@@ -110,6 +110,7 @@ impl Stage {
         if let Some(prompt) = &start.prompt {
             self.app.begin_with(prompt, now);
         }
+        self.app.welcome();
         if start.choose {
             self.app.choose_session();
         }
@@ -164,6 +165,10 @@ impl Stage {
                     self.screen.set_theme(theme);
                 }
                 Want::Frame
+            }
+            Input::Reflow(reflow) => {
+                self.screen.set_reflow(reflow);
+                Want::Nothing
             }
             Input::Kitty => {
                 guard.push_keys()?;

@@ -2,9 +2,10 @@
 
 use ratatui::text::{Line, Span};
 
-use super::host::{Mode, Speaks};
+use super::host::Speaks;
 use super::palette::Palette;
 use super::text;
+use crate::agent::SessionMode;
 
 /// Percent of the window from which it is said in yellow, and in red.
 const YELLOW: u64 = 75;
@@ -15,7 +16,7 @@ const NARROW: usize = 60;
 /// What the line says.
 pub struct Status<'a> {
     pub speaks: &'a Speaks,
-    pub mode: Mode,
+    pub mode: SessionMode,
     /// Tokens of the last request, as the server counted them.
     pub used: u64,
     /// US dollars; None when no price is known.
@@ -36,7 +37,7 @@ impl Status<'_> {
         let harness = text::fit(Line::raw(harness), (room / 3).max(4)).to_string();
         spans.push(Span::styled(model, p.dim));
         spans.push(Span::styled(format!(" · {harness}"), p.dim));
-        let style = if self.mode == Mode::Full { p.bad } else { p.dim };
+        let style = if self.mode == SessionMode::Full { p.bad } else { p.dim };
         spans.push(Span::styled(" · ", p.dim));
         spans.push(Span::styled(self.mode.name(), style));
         spans.extend(self.window(p));

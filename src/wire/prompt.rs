@@ -19,7 +19,7 @@ pub struct Prompt {
     pub system: Vec<String>,
     pub messages: Vec<Message>,
     pub tools: Vec<ToolSpec>,
-    /// Extra body fields, laid over what the wire writes (`temperature`, `max_tokens`, …).
+    /// Extra body fields (`temperature`, `max_tokens`, …): [`lay`] puts them over what the wire writes.
     pub body: Map<String, Value>,
     pub stream: bool,
     pub style: Style,
@@ -164,6 +164,16 @@ impl Default for Style {
             empty: Empty::String,
             empty_with_thinking: Empty::String,
         }
+    }
+}
+
+/// Lays a field over a body: an object key by key, anything else as a whole.
+pub fn lay(body: &mut Map<String, Value>, key: &str, value: &Value) {
+    match (body.get_mut(key), value) {
+        (Some(Value::Object(under)), Value::Object(over)) => {
+            over.iter().for_each(|(key, value)| lay(under, key, value));
+        }
+        _ => drop(body.insert(key.to_owned(), value.clone())),
     }
 }
 

@@ -12,6 +12,7 @@ Needs Python 3.9, Linux with `unshare` (the runs have no network but loopback), 
     npm install @mariozechner/pi-coding-agent   # pi                     0.73
     npm install @moonshot-ai/kimi-code          # kimi (Node 22.19)      2.1
     npm install opencode-ai                     # opencode               1.18
+    pip install kimi-cli==1.48.0                # kimi (Python 3.12)     1.48, later ones only say that it has ended
     pip install mini-swe-agent                  # mini                   2.4
 
 Run it with the harness and the client's program, or several such pairs; words after a path go ahead of the arguments:
@@ -77,6 +78,22 @@ capabilities = ["thinking"]
     return {"KIMI_CODE_HOME": os.path.join(home, "kimi"), "KIMI_CODE_NO_AUTO_UPDATE": "1"}, ["-p", PROMPT]
 
 
+def kimi_cli(home, url):
+    json_file(home, "kimi/config.toml", f"""
+default_model = "k"
+telemetry = false
+[providers.k]
+type = "kimi"
+base_url = "{url}"
+api_key = "key"
+[models.k]
+provider = "k"
+model = "kimi-k2.5"
+max_context_size = 131072
+""")
+    return {"KIMI_SHARE_DIR": os.path.join(home, "kimi"), "KIMI_CLI_NO_AUTO_UPDATE": "1"}, ["--print", "--yolo", "-p", PROMPT]
+
+
 def opencode(home, url):
     model = {"reasoning": True, "tool_call": True, "interleaved": {"field": "reasoning_content"},
              "limit": {"context": 131072, "output": 32000}}
@@ -100,6 +117,9 @@ CLIENTS = {
     "kimi-code": (kimi, "kimi-k2.5", "moonshotai", {
         "read": lambda p: ("Read", {"path": p}), "shell": lambda c: ("Bash", {"command": c}),
         "edit": lambda p, a, b: ("Edit", {"path": p, "old_string": a, "new_string": b})}),
+    "kimi-cli": (kimi_cli, "kimi-k2.5", "moonshotai", {
+        "read": lambda p: ("ReadFile", {"path": p}), "shell": lambda c: ("Shell", {"command": c}),
+        "edit": lambda p, a, b: ("StrReplaceFile", {"path": p, "edit": {"old": a, "new": b}})}),
     "opencode": (opencode, "qwen3-coder", "scripted", {
         "read": lambda p: ("read", {"filePath": p}), "shell": lambda c: ("bash", {"command": c, "description": "Run it"}),
         "edit": lambda p, a, b: ("edit", {"filePath": p, "oldString": a, "newString": b})}),

@@ -143,7 +143,7 @@ fn reply(parts: Vec<Part>) -> Body {
         harness: "h".to_owned(),
         surface: 0,
     };
-    Body::Assistant(Reply { origin, parts, usage: Usage::default(), stop: Stop::Calls })
+    Body::Assistant(Reply::new(origin, parts, Usage::default(), Stop::Calls))
 }
 
 /// Every file below, with its text.

@@ -5,14 +5,11 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tack::agent::{Agent, Bounds, End, Event, Holds, Schema, Setup, Stopper, events};
+use tack::agent::End;
 use tack::harness::{Library, sample_model};
-use tack::model::{Calls, Model, Probed, Said, WireKind};
-use tack::sandbox::Plain;
-use tack::store::Session;
-use tack::wire::client::HttpClient;
-use tack::wire::provider::Provider;
+use tack::model::{Calls, Model, Probed, WireKind};
 
+use crate::agent_kit::Run;
 use crate::kit::{on_every_wire, wire};
 use crate::server::*;
 use crate::tools_kit;
@@ -39,54 +36,12 @@ async fn play_formed(
     model: Model,
     prompts: &[(&str, Option<&str>)],
 ) -> (End, Vec<String>) {
-    let bench = tools_kit::Bench::new().file("long.txt", long());
     let dir = tempfile::tempdir().unwrap();
     std::fs::create_dir(dir.path().join("mine")).unwrap();
     std::fs::write(dir.path().join("mine/harness.toml"), manifest).unwrap();
     let harness = Library::new(vec![dir.path().to_owned()]).get("mine").unwrap_or_else(|e| panic!("{e}"));
-    let provider = Provider { stream_retries: 0, request_retries: 0, ..Provider::new("mock", server.url()) };
-    let stopper = Stopper::default();
-    let (out, mut heard) = events(stopper.token().clone());
-    let setup = Setup {
-        model,
-        client: Arc::new(HttpClient::new(provider).unwrap()),
-        harness,
-        live: None,
-        programs: Arc::new(tack::harness::NoPrograms),
-        policy: bench.policy.clone(),
-        sandbox: Arc::new(Plain),
-        env: bench.env.clone(),
-        session: Session::ephemeral(),
-        loaded: None,
-        config_dir: None,
-        check: Default::default(),
-        bounds: Bounds { steps: Some(40), ..Bounds::default() },
-        unattended: true,
-        desk: tack::agent::Desk::default(),
-        holds: Holds::Alone,
-        stopper,
-    };
-    let run = async {
-        let mut agent = Agent::new(setup, out);
-        agent.open(Vec::new()).await.unwrap();
-        let mut end = End::Interrupted;
-        for (prompt, form) in prompts {
-            let said = Said { text: (*prompt).to_owned(), images: Vec::new() };
-            end = agent.turn(said, form.map(|form| Schema::parse(form).unwrap())).await;
-        }
-        agent.close().await;
-        end
-    };
-    let hear = async {
-        let mut warned = Vec::new();
-        while let Some(event) = heard.recv().await {
-            if let Event::Warning(text) = event {
-                warned.push(text);
-            }
-        }
-        warned
-    };
-    tokio::join!(run, hear)
+    let bench = tools_kit::Bench::new().file("long.txt", long());
+    Run { bench: &bench, server, harness, model, check: Default::default() }.turns(prompts).await
 }
 
 fn long() -> String {

@@ -1,9 +1,10 @@
-//! `tack demo`: the whole way with a recorded model, in both dialects that have a recording.
+//! `tack demo`: the whole way with a recorded model, under every harness.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
 
 use serde_json::json;
+use tack::harness::Library;
 
 use crate::kit::{Ran, Tack, finish};
 use crate::server::{Server, calls, says};
@@ -15,14 +16,15 @@ fn passes(tack: &Tack, folder: &str) -> bool {
 }
 
 #[test]
-fn the_demo_mends_a_real_project_in_either_dialect() {
+fn the_demo_mends_a_real_project_under_every_harness() {
     let tack = Tack::bare();
-    for (n, harness) in ["minimal", "swe-agent"].into_iter().enumerate() {
+    for (n, harness) in Library::new(Vec::new()).ids().iter().enumerate() {
         let ran = tack.run(["demo", "--harness", harness]).code(0);
         let folder = format!("tack-demo-{}", n + 1);
         assert!(passes(&tack, &folder), "{harness}: {}", ran.stderr);
         assert!(ran.stderr.contains("are recorded"), "{}", ran.stderr);
-        assert!(ran.stderr.contains(&folder) && ran.stdout.contains("test passes"), "{}", ran.stdout);
+        let said = format!("{harness}: {}{}", ran.stdout, ran.stderr);
+        assert!(ran.stderr.contains(&folder) && ran.stdout.contains("test passes"), "{said}");
     }
 }
 
@@ -45,10 +47,14 @@ fn the_demo_is_a_run_like_any_other() {
 }
 
 #[test]
-fn a_harness_without_a_recording_makes_no_project() {
+fn a_harness_without_words_for_the_task_makes_no_project() {
     let tack = Tack::bare();
-    let ran = tack.run(["demo", "--harness", "pi"]).code(2);
-    assert!(ran.stderr.contains("minimal and swe-agent"), "{}", ran.stderr);
+    let folder = tack.home().join("harnesses/reader");
+    std::fs::create_dir_all(&folder).unwrap();
+    let manifest = "schema = 1\nid = \"reader\"\nextends = \"pi\"\n[tools]\nkeep = [\"read\"]\n";
+    std::fs::write(folder.join("harness.toml"), manifest).unwrap();
+    let ran = tack.run(["demo", "--harness", "reader"]).code(2);
+    assert!(ran.stderr.contains("no words for harness reader"), "{}", ran.stderr);
     assert_eq!(std::fs::read_dir(tack.work()).unwrap().count(), 0);
 }
 

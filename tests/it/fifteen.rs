@@ -5,37 +5,15 @@
 
 use serde_json::{Value, json};
 use tack::harness::{Harness, Library, sample_model};
-use tack::model::{Action, Body, Model, Part, WireKind};
+use tack::model::{Model, Part, WireKind};
 
-use crate::harness_kit::{Session, call, harness, in_words_of};
+use crate::harness_kit::{Session, actions, call, harness, in_words_of, sent};
 use crate::kit::{Tack, on_every_wire, wire};
 use crate::server::*;
 
 on_every_wire! { a_whole_turn_under_every_harness }
 
 const NOTES: &str = "first line\nsecond line\n";
-
-/// A reply of these parts, as the model would send it.
-fn reply(nth: usize, parts: &[Part]) -> Reply {
-    let mut frames = Vec::new();
-    let mut calls = 0;
-    for part in parts {
-        match part {
-            Part::Text { text } => frames.push(txt(text)),
-            Part::Call(said) => {
-                frames.push(call_frame(calls, &format!("c{nth}x{calls}"), &said.name, &said.args));
-                calls += 1;
-            }
-            Part::Thinking { .. } | Part::Image(_) => {}
-        }
-    }
-    frames.extend([end(if calls > 0 { "tool_calls" } else { "stop" }), usage(10, 5), done()]);
-    sse(frames)
-}
-
-fn call_frame(index: u32, id: &str, name: &str, args: &str) -> Frame {
-    crate::server::call(index, id, name, args)
-}
 
 /// The first of the ways that the harness has words for, and that it reads back as what it was.
 async fn say(harness: &dyn Harness, ways: &[&[(&str, Value)]], model: &Model) -> Vec<Part> {
@@ -51,17 +29,6 @@ async fn say(harness: &dyn Harness, ways: &[&[(&str, Value)]], model: &Model) ->
     let keys = format!("{}\n", args["command"].as_str().unwrap());
     let typed = json!({"analysis": "", "plan": "", "commands": [{"keystrokes": keys, "duration": 1}]});
     vec![Part::Text { text: typed.to_string() }]
-}
-
-async fn actions(harness: &dyn Harness, parts: Vec<Part>, model: &Model) -> Vec<Action> {
-    let mut session = Session { model: model.clone(), ..Session::new() };
-    session.user("go");
-    session.reply(harness, parts).await;
-    let calls = session.items.iter().filter_map(|item| match &item.body {
-        Body::Assistant(reply) => Some(reply.calls().map(|call| call.action.clone()).collect::<Vec<_>>()),
-        _ => None,
-    });
-    calls.flatten().filter(|action| !matches!(action, Action::Unknown { .. })).collect()
 }
 
 /// A call that was cut in the middle, or what its like is where calls are text.
@@ -128,7 +95,7 @@ async fn one(id: &str, wire: WireKind) {
     ];
     let both = said[4].iter().filter(|part| matches!(part, Part::Call(_))).count() != 1;
     said.extend(endings(id));
-    let script: Vec<Reply> = said.iter().enumerate().map(|(nth, parts)| reply(nth, parts)).collect();
+    let script: Vec<Reply> = said.iter().enumerate().map(|(nth, parts)| sent(nth, parts, 10)).collect();
     let server = Server::start(script);
     let tack = Tack::new(&server);
     tack.file("notes.txt", NOTES);

@@ -66,6 +66,40 @@ fn surfaces_are_small() {
     }
 }
 
+/// What the client itself costs ahead of the first prompt, in tokens, as measured of it. Of more than 6,000 a
+/// third is enough here. `minimal` has no client: what its sort of surface should cost.
+#[test]
+fn no_surface_costs_more_than_its_client() {
+    let clients = [
+        ("claude-code", 18926),
+        ("claude-code-bare", 928),
+        ("deepseek-tui", 21814),
+        ("kimi-cli", 12174),
+        ("kimi-code", 20833),
+        ("little-coder", 3761),
+        ("mini-swe-agent", 782),
+        ("minimal", 900),
+        ("native", 8982),
+        ("opencode", 7636),
+        ("pi", 1360),
+        ("qwen-code", 19546),
+        ("swe-agent", 342),
+        ("terminus-2", 779),
+        ("zcode", 8251),
+    ];
+    let library = Library::new(Vec::new());
+    let without: Vec<_> = library.ids().into_iter().filter(|id| !clients.iter().any(|c| c.0 == id)).collect();
+    assert_eq!(without, ["local"]);
+    for (id, client) in clients {
+        let most = if client > 6000 { client / 3 } else { client };
+        for class in [Class::S, Class::M, Class::L, Class::F] {
+            let got = tokens(&library.sample(id, &Model { class, ..sample_model() }).unwrap().prompt);
+            eprintln!("{id} class {}: {got} of at most {most} tokens", class.letter());
+            assert!(got <= most, "{id}: {got} tokens, at most {most}");
+        }
+    }
+}
+
 #[test]
 fn a_small_model_sees_fewer_tools() {
     let library = Library::new(Vec::new());
@@ -353,7 +387,7 @@ fn limits_and_rules_come_from_the_manifest() {
     let pi = harness("pi").rules(&model);
     assert_eq!(
         (pi.retries, pi.shell_timeout, pi.shell_timeout_most, pi.parallel),
-        (2, 120_000, 600_000, true)
+        (2, 600_000, 3_600_000, true)
     );
 }
 

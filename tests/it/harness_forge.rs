@@ -154,6 +154,21 @@ fn every_bad_manifest_is_named_with_its_place() {
                 "{% set a = [a, a] %}".repeat(60)
             )),
         ),
+        (
+            "two lists that hold themselves, compared",
+            text(&format!(
+                "{{% set a = [1] %}}{{% set b = [1] %}}{}{{{{ a == b }}}}",
+                "{% set a = [a, a] %}{% set b = [b, b] %}".repeat(40)
+            )),
+        ),
+        (
+            "a list that is twice as long each time",
+            text(&format!("{{% set a = [1] %}}{}{{{{ a | length }}}}", "{% set a = a + a %}".repeat(60))),
+        ),
+        (
+            "a list that grows from call to call",
+            text("{% macro f(a, b) %}{{ a == b }}{{ f([a, a], [b, b]) }}{% endmacro %}{{ f([1], [1]) }}"),
+        ),
         ("many signs", text(&format!("\n{{{{ {}1 }}}}", "-".repeat(100_000)))),
         ("many sums", text(&format!("{{{{ {}1 }}}}", "1+".repeat(50_000)))),
         ("many branches", text(&format!("{{% if cwd %}}{}{{% endif %}}", "\n{% elif cwd %}".repeat(50_000)))),

@@ -14,6 +14,8 @@ use tack::model::{
 };
 use tack::wire::prompt::{Message, Piece, Prompt, Role};
 
+use crate::server;
+
 pub const ALL: [&str; 8] =
     ["local", "minimal", "pi", "swe-agent", "mini-swe-agent", "qwen-code", "native", "terminus-2"];
 
@@ -83,7 +85,7 @@ impl Session {
             harness: harness.id().to_owned(),
             surface: harness.surface(&self.model),
         };
-        let mut reply = Reply { origin, parts, usage: Usage::default(), stop: Stop::Done };
+        let mut reply = Reply::new(origin, parts, Usage::default(), Stop::Done);
         let item = ItemId(self.items.len() as u64 + 1);
         for (nth, part) in reply.parts.iter_mut().enumerate() {
             if let Part::Call(call) = part {
@@ -120,6 +122,29 @@ impl Session {
         verdict
     }
 
+    /// One reply that did this, under a harness that nobody knows.
+    fn did(&mut self, actions: &[Action]) {
+        let origin = Origin {
+            provider: self.model.provider.clone(),
+            model: self.model.name.clone(),
+            wire: self.model.wire,
+            harness: String::new(),
+            surface: 0,
+        };
+        let item = ItemId(self.items.len() as u64 + 1);
+        let made = |(nth, action): (usize, &Action)| {
+            let Part::Call(call) = call(action.kind(), json!({})) else { unreachable!("it is a call") };
+            ToolCall { id: CallId::of(item, nth), action: action.clone(), ..call }
+        };
+        let calls: Vec<ToolCall> = actions.iter().enumerate().map(made).collect();
+        let parts = calls.iter().cloned().map(Part::Call).collect();
+        self.push(Body::Assistant(Reply::new(origin, parts, Usage::default(), Stop::Done)));
+        for call in calls {
+            let (outcome, shown) = (Outcome::ok("ok"), vec![Part::Text { text: "ok".to_owned() }]);
+            self.push(Body::Result(ToolResult { call: call.id, outcome, shown }));
+        }
+    }
+
     pub async fn prompt(&self, harness: &dyn Harness) -> Prompt {
         harness.prompt(&self.view()).await.unwrap()
     }
@@ -131,7 +156,18 @@ pub async fn in_words_of(harness: &dyn Harness, parts: Vec<Part>, model: &Model)
     let mut session = Session { model: model.clone(), ..Session::new() };
     session.user("go");
     session.reply(&*self::harness("minimal"), parts).await;
-    let prompt = session.prompt(harness).await;
+    last_said(session.prompt(harness).await)
+}
+
+/// What `harness` would have said for these actions, none of which were asked for in its words.
+pub async fn in_words_for(harness: &dyn Harness, actions: &[Action], model: &Model) -> Option<Vec<Part>> {
+    let mut session = Session { model: model.clone(), ..Session::new() };
+    session.user("go");
+    session.did(actions);
+    last_said(session.prompt(harness).await)
+}
+
+fn last_said(prompt: Prompt) -> Option<Vec<Part>> {
     let said = prompt.messages.into_iter().rev().find(|message| message.role == Role::Assistant)?;
     let part = |piece| match piece {
         Piece::Text(text) => Some(Part::Text { text }),
@@ -139,6 +175,36 @@ pub async fn in_words_of(harness: &dyn Harness, parts: Vec<Part>, model: &Model)
         Piece::Thinking { .. } | Piece::Image { .. } | Piece::Result { .. } => None,
     };
     Some(said.pieces.into_iter().filter_map(part).collect())
+}
+
+/// The calls that the harness reads in a reply of these parts, but for those it cannot understand.
+pub async fn actions(harness: &dyn Harness, parts: Vec<Part>, model: &Model) -> Vec<Action> {
+    let mut session = Session { model: model.clone(), ..Session::new() };
+    session.user("go");
+    session.reply(harness, parts).await;
+    let calls = session.items.iter().filter_map(|item| match &item.body {
+        Body::Assistant(reply) => Some(reply.calls().map(|call| call.action.clone()).collect::<Vec<_>>()),
+        _ => None,
+    });
+    calls.flatten().filter(|action| !matches!(action, Action::Unknown { .. })).collect()
+}
+
+/// These parts as the model would send them, as the so-manieth reply to a request of so many tokens.
+pub fn sent(nth: usize, parts: &[Part], tokens: u64) -> server::Reply {
+    let mut frames = Vec::new();
+    let mut calls = 0;
+    for part in parts {
+        match part {
+            Part::Text { text } => frames.push(server::txt(text)),
+            Part::Call(said) => {
+                frames.push(server::call(calls, &format!("c{nth}x{calls}"), &said.name, &said.args));
+                calls += 1;
+            }
+            Part::Thinking { .. } | Part::Image(_) => {}
+        }
+    }
+    let why = if calls > 0 { "tool_calls" } else { "stop" };
+    server::sse(frames.into_iter().chain([server::end(why), server::usage(tokens, 5), server::done()]))
 }
 
 /// The same small task in each harness's own words.

@@ -40,6 +40,15 @@ fn a_fork_says_only_what_differs() {
 }
 
 #[test]
+fn the_tools_that_are_kept_come_in_that_order() {
+    let dir = tempfile::tempdir().unwrap();
+    let mine = "schema = 1\nextends = \"pi\"\n[tools]\nkeep = [\"write\", \"bash\", \"read\"]\n";
+    let library = write(dir.path(), &[("mine/harness.toml", mine)]);
+    let tools = library.sample("mine", &sample_model()).unwrap().prompt.tools;
+    assert_eq!(tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(), ["write", "bash", "read"]);
+}
+
+#[test]
 fn a_folder_wins_file_by_file() {
     let dir = tempfile::tempdir().unwrap();
     let library = write(dir.path(), &[("pi/system.md", "Be brief."), ("common/image.md", "[no image]")]);

@@ -93,6 +93,36 @@ fn surfaces_stay_within_their_class() {
     }
 }
 
+/// A wire's own word in a base would win over a class's for all wires.
+#[tokio::test]
+async fn what_a_class_asks_of_the_server_is_sent_over_every_wire() {
+    let library = Library::new(Vec::new());
+    let mut asked = 0;
+    for id in library.ids() {
+        let keys = library.spelled(&id).unwrap_or_else(|e| panic!("{e}")).keys;
+        for class in Class::ALL {
+            let prefix = format!("class.{}.request.", class.letter());
+            let fields = keys.iter().filter_map(|(key, value)| Some((key.strip_prefix(&prefix)?, value)));
+            for (field, value) in fields.filter(|(field, _)| !field.contains('.')) {
+                for wire in [WireKind::Chat, WireKind::Responses, WireKind::Messages] {
+                    let model = Model { wire, ..model(class, None) };
+                    let prompt = Session { model, ..Session::new() }.prompt(&*harness(&id)).await;
+                    let sent = prompt.body.get(field).map(ToString::to_string);
+                    assert_eq!(
+                        sent.as_ref(),
+                        Some(value),
+                        "{id}, class {}, {}: {field}",
+                        class.letter(),
+                        wire.name()
+                    );
+                    asked += 1;
+                }
+            }
+        }
+    }
+    assert!(asked > 60, "{asked}");
+}
+
 #[test]
 fn every_table_of_every_harness_is_sound() {
     let library = Library::new(Vec::new());

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 use tack::harness::sample_model;
-use tack::model::{Model, Part, WireKind};
+use tack::model::{Model, Part, Thinking, WireKind};
 use tack::wire::of;
 use tack::wire::provider::Quirks;
 
@@ -219,5 +219,24 @@ fn each_says_all_of_it_in_few_tokens() {
         let sample = library.sample(id, &sample_model()).unwrap();
         assert!(sample.listing.tokens < most, "{id}: {}", sample.listing.tokens);
         assert!(sample.prompt.tools.len() >= tools, "{id}: {}", sample.prompt.tools.len());
+    }
+}
+
+#[tokio::test]
+async fn what_was_thought_is_kept_where_the_server_can_keep_it() {
+    let thinking = async |provider: &str, name: &str, effort: Option<&str>| {
+        let mut model = Model { provider: provider.to_owned(), name: name.to_owned(), ..sample_model() };
+        model.thinking = Thinking::Toggle;
+        model.effort = effort.map(str::to_owned);
+        let mut session = Session { model, ..Session::new() };
+        session.user("go");
+        let prompt = session.prompt(&*harness("kimi-code")).await;
+        of(WireKind::Chat).encode(&prompt, &session.model, &Quirks::default())["thinking"].clone()
+    };
+    let on = json!({"type": "enabled", "keep": "all"});
+    assert_eq!(thinking("moonshotai", "kimi-k2.6", None).await, on);
+    assert_eq!(thinking("moonshotai", "kimi-k2.6", Some("off")).await["type"], "disabled");
+    for (provider, name) in [("moonshotai", "kimi-k3"), ("openrouter", "kimi-k2.6")] {
+        assert_eq!(thinking(provider, name, None).await, json!({"type": "enabled"}), "{provider} {name}");
     }
 }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod agent_kit;
 mod bad;
 mod bad_place;
 mod bad_secret;
@@ -51,10 +52,16 @@ mod local;
 mod local_text;
 mod login;
 mod matrix;
+mod matrix_masks;
+mod mechanism_kit;
+mod mechanisms_files;
+mod mechanisms_turns;
 mod models;
 mod native;
 mod newcomer;
 mod newuser;
+#[cfg(target_os = "linux")]
+mod permit;
 #[cfg(target_os = "linux")]
 mod probe;
 mod run_on;
@@ -89,6 +96,8 @@ mod tools_rewrite;
 mod tools_shell;
 mod tools_terminal;
 mod tools_window;
+mod tty;
+mod tty_guard;
 mod wire;
 mod wire_auth;
 mod wire_choice;

@@ -17,11 +17,11 @@ use tack::wire::{self, provider::Quirks};
 use crate::harness_kit::{Session, call, in_words_of};
 use crate::server::{Seal, check};
 
-const WIRES: [WireKind; 3] = [WireKind::Chat, WireKind::Responses, WireKind::Messages];
+pub const WIRES: [WireKind; 3] = [WireKind::Chat, WireKind::Responses, WireKind::Messages];
 
 /// One thing that happens in a session.
 #[derive(Clone, Debug)]
-enum Step {
+pub enum Step {
     /// A reply with these calls, as `minimal` makes them.
     Calls {
         thinks: bool,
@@ -46,11 +46,13 @@ fn one_call() -> impl Strategy<Value = (&'static str, Value)> {
         Just(("read", json!({"path": "src/greet.py"}))),
         Just(("read", json!({"path": "src/greet.py", "offset": 3, "limit": 20}))),
         Just(("edit", json!({"path": "src/greet.py", "oldText": "'hi'", "newText": "'Good day'"}))),
+        // Long enough for a line in its place to be shorter.
+        Just(("bash", json!({"command": format!("echo {}", "a word\n".repeat(40))}))),
         Just(("write", json!({"path": "new.py", "content": "a = 1\n```\nb\n```\n"}))),
     ]
 }
 
-fn step() -> impl Strategy<Value = Step> {
+pub fn step() -> impl Strategy<Value = Step> {
     let words = prop_oneof![Just(""), Just("I look."), Just("{\"a\": 1}"), Just("```\nls\n```")];
     prop_oneof![
         6 => (any::<bool>(), words, proptest::collection::vec(one_call(), 1..4))
@@ -60,7 +62,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Step::Nonsense),
         1 => Just(Step::User),
         1 => Just(Step::Image),
-        1 => prop_oneof![Just(NoteKind::Job), Just(NoteKind::Fact), Just(NoteKind::Guard)].prop_map(Step::Note),
+        1 => prop_oneof![Just(NoteKind::Shown), Just(NoteKind::Job), Just(NoteKind::Fact), Just(NoteKind::Guard)].prop_map(Step::Note),
     ]
 }
 
@@ -91,7 +93,7 @@ async fn reply(session: &mut Session, harness: &dyn Harness, parts: Vec<Part>) {
 }
 
 /// Does the step under the harness.
-async fn play(session: &mut Session, harness: &dyn Harness, step: &Step) {
+pub async fn play(session: &mut Session, harness: &dyn Harness, step: &Step) {
     let model = session.model.clone();
     match step {
         Step::Calls { thinks, words, calls } => {
@@ -124,13 +126,13 @@ async fn play(session: &mut Session, harness: &dyn Harness, step: &Step) {
     }
 }
 
-fn model(of: usize, wire: WireKind) -> Model {
+pub fn model(of: usize, wire: WireKind) -> Model {
     let provider = format!("p{of}");
     Model { wire, provider, ..sample_model() }
 }
 
 /// Whether the strictest server of the wire takes the request.
-fn taken(prompt: &Prompt, model: &Model) -> Result<(), String> {
+pub fn taken(prompt: &Prompt, model: &Model) -> Result<(), String> {
     let quirks = Quirks { strict_roles: true, ..Quirks::default() };
     let body = wire::of(model.wire).encode(prompt, model, &quirks);
     let rule =
@@ -208,7 +210,7 @@ async fn matrix(steps: &[Step], first_wire: usize) -> Result<(), String> {
 }
 
 /// All messages of the one stand at the beginning of the other; to its last one there may be more.
-fn begins_with(later: &Prompt, earlier: &Prompt) -> bool {
+pub fn begins_with(later: &Prompt, earlier: &Prompt) -> bool {
     let Some((last, rest)) = earlier.messages.split_last() else { return true };
     later.messages.starts_with(rest)
         && later

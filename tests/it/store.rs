@@ -41,7 +41,7 @@ fn reply(id: u64, parts: Vec<Part>) -> Item {
         harness: "minimal".into(),
         surface: u64::MAX,
     };
-    item(id, 1, Body::Assistant(Reply { origin, parts, usage: Usage::default(), stop: Stop::Calls }))
+    item(id, 1, Body::Assistant(Reply::new(origin, parts, Usage::default(), Stop::Calls)))
 }
 
 fn result(id: u64, call: &str) -> Item {

@@ -1,7 +1,9 @@
 //! The harness `terminus-2` through whole turns of the real binary, its keys typed into a real terminal.
 
 use serde_json::{Value, json};
+use tack::model::{Body, Part};
 
+use crate::harness_kit::{Session, harness, messages};
 use crate::kit::{Tack, on_every_wire};
 use crate::server::*;
 
@@ -91,4 +93,25 @@ fn a_session_goes_over_to_another_harness_and_back() {
     let back = requests[5].said();
     assert!(back.contains("tool_calls") && back.contains("Once more.") && back.contains("by-keys"), "{back}");
     assert!(!back.contains("commands"), "no JSON in what the model said: {back}");
+}
+
+#[tokio::test]
+async fn an_observation_is_cut_as_a_whole() {
+    let harness = harness("terminus-2");
+    let mut session = Session::new();
+    session.user("Count.");
+    let said = object("Twice.", &["seq 1001 2200\n", "seq 3001 4200\n"], false);
+    session.reply(&*harness, vec![Part::Text { text: said }]).await;
+    let mut texts = [("1001", "2200"), ("3001", "4200")]
+        .map(|(first, last)| format!("{first}\n{}{last}", "ääää\n".repeat(700)))
+        .into_iter();
+    for item in &mut session.items {
+        if let Body::Result(result) = &mut item.body {
+            result.shown = vec![Part::Text { text: texts.next().unwrap() }];
+        }
+    }
+    let seen = messages(&session.prompt(&*harness).await.messages[2..]);
+    assert!(seen.contains("1001") && seen.contains("4200") && !seen.contains("3001"), "{seen}");
+    assert_eq!(seen.matches("[... output limited to 10000 bytes;").count(), 1, "{seen}");
+    assert!(seen.len() < 10_200, "{} bytes", seen.len());
 }

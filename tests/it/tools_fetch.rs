@@ -105,6 +105,8 @@ fn site() -> Site {
         "/blob" => ok("application/octet-stream", b"\0\x01\x02"),
         "/hop" => leads_to("/page"),
         "/loop" => leads_to("/loop"),
+        "/far" => leads_to(&format!("/?{}", "x".repeat(60_000))),
+        "/named" => ok(&format!("{0}/x; charset={0}", "x".repeat(30_000)), b"caf\xe9"),
         "/file" => leads_to("file:///etc/passwd"),
         "/user" => leads_to(&format!("http://me:secret@127.0.0.1:{port}/page")),
         "/huge" => ok("text/plain", &b"0123456789\n".repeat(900_000)),
@@ -219,6 +221,26 @@ async fn with_the_network_off_for_commands_no_page_is_asked_for() {
         assert_eq!(gets(&bench, site.url("/page")).await.state, State::Ok);
     }
     assert_eq!(site.asked().len(), 2);
+}
+
+#[tokio::test]
+async fn a_server_cannot_fill_the_result_with_names() {
+    let (bench, site) = (Bench::new(), site());
+    let far = gets(&bench, site.url("/far")).await;
+    assert_eq!((far.state, &far.data["error"]), (State::Failed, &"bad_url".into()), "{}", far.text.len());
+    assert_eq!(site.asked().len(), 1);
+    let named = gets(&bench, site.url("/named")).await;
+    assert!(named.text.contains("[the page is in xxx") && named.text.len() < 1_000, "{}", named.text.len());
+}
+
+/// With the network on for commands, what is on this machine is reached as a command would reach it.
+#[tokio::test]
+async fn a_redirect_to_this_machine_goes_where_the_network_is_on() {
+    let (bench, site, other) = (Bench::new(), site(), site());
+    let place = other.url("/page").replace("127.0.0.1", "localhost");
+    let leads = Site::new(move |_, _| leads_to(&place));
+    assert_eq!(gets(&bench, leads.url("/")).await.data["status"], 200);
+    assert_eq!((leads.asked().len(), other.asked().len(), site.asked().len()), (1, 1, 0));
 }
 
 #[tokio::test]

@@ -56,6 +56,7 @@ impl Bench {
             write_roots: vec![cwd.clone()],
             protect: vec![],
             hide: vec![],
+            own: vec![],
             watch: vec![],
             net: Net::Full,
             git: GitAccess::Commit,

@@ -119,6 +119,35 @@ fn what_a_command_leaves_for_the_shell_leads_nowhere() {
 }
 
 #[test]
+fn no_function_and_no_state_spoils_the_commands_that_follow() {
+    let mut benches = vec![(Bench::new(), None)];
+    benches.extend(bench_in(Tier::Namespaces).map(|(bench, scratch)| (bench, Some(scratch))));
+    block_on(async {
+        for (bench, _scratch) in benches {
+            for word in
+                ["exit", "trap", "eval", "set", "unset", "export", "command", "declare", "pwd", "true"]
+            {
+                run(&bench, &format!("export A={word}; {word}() {{ kill -9 $$; }}")).await;
+                let next = run(&bench, "exit 3").await;
+                assert_eq!(next.exit, Some(3), "{word}: {}", next.text);
+                assert_eq!(run(&bench, "echo $A").await.text, format!("{word}\n"));
+            }
+            for state in ["exit 7", "kill -9 $$", "while :; do sleep 0.1; done", "set -e; false"] {
+                run(&bench, &format!("trap - EXIT; echo '{state}' > \"$__tack_state.env\"; kill -9 $$"))
+                    .await;
+                let spoilt = run(&bench, "echo ran").await;
+                assert!(spoilt.text.contains("send the command again"), "{state}: {}", spoilt.text);
+                let after = run(&bench, "echo ran").await;
+                assert_eq!((after.exit, after.text.as_str()), (Some(0), "ran\n"), "{state}");
+            }
+            run(&bench, "set -a; B=1; IFS=0123").await;
+            let split = run(&bench, "[[ -o posix ]] && echo posix; (exit 12)").await;
+            assert_eq!((split.exit, split.text.as_str()), (Some(12), ""));
+        }
+    });
+}
+
+#[test]
 fn a_harness_says_how_commands_run() {
     block_on(async {
         let mut bench = Bench::new();

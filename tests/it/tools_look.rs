@@ -208,3 +208,12 @@ async fn files_and_counts_keep_to_the_limits_too() {
         outcome.text
     );
 }
+
+#[tokio::test]
+async fn a_match_over_all_of_a_long_file_shows_what_fits() {
+    let bench = Bench::new().file("long", "x\n".repeat(400_000));
+    let ask = Grep { pattern: "(?s).+".into(), multiline: true, ..grep() };
+    let found = bench.run(&Action::Grep(ask)).await;
+    assert_eq!((found.state, &found.data["count"]), (State::Ok, &1.into()), "{}", found.text.len());
+    assert!(found.text.len() < 17_000 && found.text.contains("the first"), "{}", found.text.len());
+}

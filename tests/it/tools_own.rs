@@ -138,6 +138,29 @@ async fn a_stopped_program_is_gone_with_its_children() {
     eventually(async || !crate::kit::alive(pid)).await;
 }
 
+#[tokio::test]
+async fn a_program_without_end_manners_or_measure_is_borne() {
+    let bench = Bench::new()
+        .file("mute.sh", "exec >&- 2>&-; sleep 300\n")
+        .file("daemon.sh", "setsid sleep 300 > out 2>&1 & echo $! > pid; echo begun\n")
+        .file("much.sh", "head -c 30000000 /dev/zero | tr '\\0' x\n");
+    let Action::Script { tool, run, dir, input, only_reads, .. } =
+        script(&bench, &["sh", "mute.sh"], json!({}))
+    else {
+        unreachable!("it is a script")
+    };
+    let mute = Action::Script { tool, run, dir, input, timeout: Some(300), only_reads };
+    assert_eq!(bench.run(&mute).await.state, State::TimedOut);
+    let begun = bench.run(&script(&bench, &["sh", "daemon.sh"], json!({}))).await;
+    assert!(begun.state == State::Ok && begun.text.contains("left running"), "{}", begun.text);
+    let pid: u32 = String::from_utf8(bench.bytes("pid")).unwrap().trim().parse().unwrap();
+    eventually(async || !crate::kit::alive(pid)).await;
+    let much = bench.run(&script(&bench, &["sh", "much.sh"], json!({}))).await;
+    let kept = much.data["output_file"].as_str().expect("a file");
+    assert!(much.text.len() < 17_000, "{}", much.text.len());
+    assert_eq!(std::fs::metadata(kept).unwrap().len(), 30_000_000);
+}
+
 const NAMED: &str = r#"
 [look_for]
 does = "tools"

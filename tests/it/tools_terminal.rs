@@ -320,3 +320,37 @@ fn jobs_are_listed_and_the_first_to_end_is_waited_for() {
         assert_eq!(bench.run(&job(JobOp::Wait, "", Some(60_000))).await.data["running"], false);
     });
 }
+
+/// A session may have hundreds of jobs, but not as many open files.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_job_that_ended_holds_no_file_open() {
+    block_on(async {
+        let bench = Bench::new();
+        for n in 1..=3 {
+            bench.run(&background("echo hi")).await;
+            let over = bench.run(&job(JobOp::Wait, &n.to_string(), Some(60_000))).await;
+            let file = over.data["output_file"].as_str().expect("a file").to_owned();
+            assert_eq!(std::fs::read_to_string(file).unwrap(), "hi\n");
+        }
+        let open = std::fs::read_dir("/proc/self/fd").unwrap().flatten();
+        let open = open.filter_map(|fd| std::fs::read_link(fd.path()).ok());
+        assert_eq!(open.filter(|file| file.starts_with(&bench.spill)).count(), 0);
+    });
+}
+
+#[test]
+fn a_flood_on_the_terminal_is_bounded_and_ends() {
+    block_on(async {
+        let bench = Bench::new();
+        let flood = "yes \"$(printf 'x\\033[9999b\\033[40S\\033[2J\\033]0;t')\" | head -c 400000; printf '\\033\\\\\\033c'; echo over-$((40 + 2))\n";
+        let mut next = flood;
+        eventually(async || {
+            let look = keys(&bench, std::mem::take(&mut next)).await;
+            assert!(look.text.len() < 17_000, "{}", look.text.len());
+            look.data["screen"].as_str().unwrap().contains("over-42")
+        })
+        .await;
+        bench.toolbox.stop_all().await;
+    });
+}

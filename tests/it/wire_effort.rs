@@ -1,7 +1,7 @@
 //! How hard to think, where the harness has a word in it: in the words of each local server, only to
 //! models that may be told, and below what the user set.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use tack::model::{Model, Probed, Thinking, WireKind};
 use tack::wire::of;
 use tack::wire::prompt::{Message, Prompt, Role};
@@ -67,4 +67,29 @@ fn the_users_word_wins_and_nothing_is_said_to_models_that_do_not_think() {
         refused.drop.insert("reasoning".into(), vec![hosted.name.clone()]);
         assert_eq!(said(&prompt("high"), &hosted, &refused), Value::Object(Map::new()));
     }
+}
+
+#[test]
+fn a_field_of_the_harness_adds_to_what_is_said_of_thinking() {
+    use Thinking::{Adaptive, Budget, Toggle};
+    use WireKind::{Chat, Messages, Responses};
+    let keep = json!({"thinking": {"keep": "all"}});
+    let off = json!({"thinking": {"type": "disabled"}});
+    let mut shown = String::new();
+    for (wire, thinking, more) in [
+        (Chat, Toggle, &keep),
+        (Chat, Toggle, &off),
+        (Chat, Thinking::Template, &json!({"chat_template_kwargs": {"clear_thinking": {"a": 1}}})),
+        (Responses, Thinking::Effort, &json!({"reasoning": {"summary": "detailed"}})),
+        (Responses, Toggle, &keep),
+        (Messages, Budget, &off),
+        (Messages, Budget, &json!({"thinking": {"type": "adaptive"}})),
+        (Messages, Adaptive, &json!({"thinking": {"display": "omitted"}})),
+    ] {
+        let model = Model { wire, thinking, ..model() };
+        let body = more.as_object().unwrap().clone();
+        let said = said(&Prompt { body, ..prompt("high") }, &model, &Quirks::default());
+        shown += &format!("{} {thinking:?} and {more}: {said}\n", wire.name());
+    }
+    insta::assert_snapshot!(shown);
 }

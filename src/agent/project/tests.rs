@@ -43,6 +43,7 @@ impl Place {
             cwd,
             protect: Vec::new(),
             hide: Vec::new(),
+            own: vec![],
             watch: Vec::new(),
             net: Net::Off,
             git: GitAccess::Read,

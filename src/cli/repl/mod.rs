@@ -1,6 +1,7 @@
 //! `tack` without a prompt to run: the interactive session. Puts together what the frontend in `tui`
 //! asks for.
 
+mod mute;
 mod report;
 mod rows;
 
@@ -12,18 +13,18 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 
 use super::args::SessionFlags;
-use super::choice::Named;
+use super::choice::{DEMO, Named};
 use super::error::CliError;
 use super::learn::Ask;
 use super::runtime;
 use super::setup::{self, Base, Ready};
-use crate::agent::{Agent, Speaker, Stopper, events, scene};
+use crate::agent::{Agent, Rule, SessionMode, Setup, Speaker, Stance, Stopper, events, scene};
 use crate::config;
 use crate::harness::Live;
 use crate::model::Model;
 use crate::sandbox::Policy;
 use crate::tui::host::{
-    Facts, HarnessRow, Host, Link, Mode, ModelRow, Opened, Reach, Report, SessionRow, Speaks, Which, Wish,
+    Facts, HarnessRow, Host, Link, ModelRow, Opened, Reach, Report, SessionRow, Speaks, Which, Wish,
 };
 use crate::tui::transcript::Speech;
 use crate::tui::{self, Start};
@@ -47,13 +48,13 @@ pub(super) fn run(prompt: Option<String>, first: &First, flags: &SessionFlags) -
         return Err(CliError::usage("an interactive session needs a terminal")
             .hint("run one prompt without one: tack exec PROMPT"));
     }
-    let repl = Arc::new(Repl { flags: flags.clone(), ended: Mutex::default() });
+    let repl = Arc::new(Repl { flags: flags.clone(), ended: Mutex::default(), tmp: Mutex::default() });
     let which = match first {
         First::New | First::Choose => setup::Which::New,
         First::Id(id) => setup::Which::Id(id.clone()),
         First::Last => setup::Which::Last,
     };
-    let (opened, state) = repl.open_as(&which, setup::base(flags)?)?;
+    let (opened, state) = repl.open_first(&which)?;
     let start =
         Start { prompt, choose: matches!(first, First::Choose), state, env: |name| std::env::var(name).ok() };
     let code = runtime()?.block_on(tui::run(repl.clone(), opened, start));
@@ -65,10 +66,47 @@ struct Repl {
     flags: SessionFlags,
     /// Each tells when a session's thread is over.
     ended: Mutex<Vec<std::sync::mpsc::Receiver<()>>>,
+    /// The open session's private `/tmp`.
+    tmp: Mutex<Option<PathBuf>>,
 }
 
 impl Repl {
+    /// The session to begin with. Where no model is set up, one that can be looked around in.
+    fn open_first(&self, which: &setup::Which) -> Result<(Opened, Option<PathBuf>), CliError> {
+        let base = setup::base(&self.flags)?;
+        let asked = self.flags.oss || self.flags.local_provider.is_some();
+        if asked
+            || base.config.model.is_some()
+            || base.config.model_provider.is_some()
+            || base.chosen().is_ok()
+        {
+            return self.open_as(which, base);
+        }
+        let mut flags = self.flags.clone();
+        flags.provider = Some(DEMO.to_owned());
+        flags.model = Some(mute::NAME.to_owned());
+        flags.harness.get_or_insert_with(|| "minimal".to_owned());
+        let quiet = Self { flags, ended: Mutex::default(), tmp: Mutex::default() };
+        let base = setup::base(&quiet.flags)?;
+        let mut came = quiet.open_with(which, base, |setup| setup.client = Arc::new(mute::Mute))?;
+        (came.0.facts.mute, came.0.facts.speaks.auto) = (true, true);
+        let tmp = std::mem::take(&mut *quiet.tmp.lock().unwrap_or_else(PoisonError::into_inner));
+        *self.tmp.lock().unwrap_or_else(PoisonError::into_inner) = tmp;
+        let ended = std::mem::take(&mut *quiet.ended.lock().unwrap_or_else(PoisonError::into_inner));
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner).extend(ended);
+        Ok(came)
+    }
+
     fn open_as(&self, which: &setup::Which, base: Base) -> Result<(Opened, Option<PathBuf>), CliError> {
+        self.open_with(which, base, |_| {})
+    }
+
+    fn open_with(
+        &self,
+        which: &setup::Which,
+        base: Base,
+        change: impl FnOnce(&mut Setup),
+    ) -> Result<(Opened, Option<PathBuf>), CliError> {
         let state = base.dirs.state.clone();
         let home = base.dirs.home.clone();
         let library = base.library.clone();
@@ -76,17 +114,20 @@ impl Repl {
         let Ready { mut setup, warnings, auto, _scratch } =
             base.ready(&self.flags, which, stopper.clone())?;
         setup.unattended = false;
+        change(&mut setup);
         let desk = setup.desk.clone();
         let facts = Facts {
             speaks: speaks(&library, &setup.model, setup.harness.id(), auto),
             folder: shortened(&setup.policy.cwd, home.as_deref()),
             branch: scene::git(&setup.policy.cwd).map(|git| format!("git {}", git.branch)),
-            mode: mode(&self.flags, &setup.policy),
+            mode: setup.permit.mode,
             sandbox: sandbox(&setup.policy),
             instructions: instructions(&setup.policy.cwd),
             cwd: setup.policy.cwd.clone(),
+            mute: false,
         };
         let items = setup.loaded.as_ref().map(|loaded| loaded.items.clone()).unwrap_or_default();
+        *self.tmp.lock().unwrap_or_else(PoisonError::into_inner) = setup.policy.tmp.clone();
         let blobs = setup.session.blobs();
         let (ops, asked) = mpsc::channel(ROOM);
         // Pulled only when all of tack ends: between turns the channel is as before.
@@ -185,6 +226,36 @@ impl Host for Repl {
         Ok(format!("{name} is spoken to under {harness} from now on; set in {}", file.display()))
     }
 
+    fn stance(&self, mode: SessionMode) -> Result<(Box<Stance>, Vec<String>), String> {
+        let base = setup::base(&self.flags).map_err(said)?;
+        let tmp = self.tmp.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let (stance, notices) = base.stance(&self.flags, (mode, tmp.as_deref())).map_err(said)?;
+        Ok((Box::new(stance), notices))
+    }
+
+    fn rules(&self) -> Vec<Rule> {
+        setup::base(&self.flags).map(|base| base.rules().0.list()).unwrap_or_default()
+    }
+
+    fn forget_rule(&self, rule: &Rule) -> Result<(), String> {
+        let base = setup::base(&self.flags).map_err(said)?;
+        base.rules().0.remove(rule).map(drop)
+    }
+
+    fn login(&self, provider: &str, key: &str) -> Result<String, String> {
+        let base = setup::base(&self.flags).map_err(said)?;
+        super::login::store(&base, provider, key).map_err(said)
+    }
+
+    fn make_first(&self, provider: &str, name: &str) -> Result<String, String> {
+        let base = setup::base(&self.flags).map_err(said)?;
+        let file = base.dirs.config_file().ok_or("there is no folder of settings: set HOME or TACK_HOME")?;
+        let set = |key: &str, value: &str| config::Change::Set(vec![key.to_owned()], value.into());
+        let changes = [set("model", name), set("model_provider", provider)];
+        config::apply(&file, &changes).map_err(|error| error.to_string())?;
+        Ok(format!("tack starts with {name} from now on; set in {}", file.display()))
+    }
+
     fn sessions(&self, reach: Reach) -> Vec<SessionRow> {
         setup::base(&self.flags).map(|base| rows::sessions(&base, reach)).unwrap_or_default()
     }
@@ -206,16 +277,6 @@ fn said(error: CliError) -> String {
 fn speaks(library: &crate::harness::Library, model: &Model, harness: &str, auto: bool) -> Speaks {
     let tools = library.sample(harness, model).map_or(1, |sample| sample.prompt.tools.len());
     Speaks { model: model.clone(), harness: harness.to_owned(), auto, speech: Speech::with_tools(tools) }
-}
-
-fn mode(flags: &SessionFlags, policy: &Policy) -> Mode {
-    use super::args::SessionMode;
-    match (flags.mode, policy.mode) {
-        (_, crate::sandbox::Mode::DangerFullAccess) => Mode::Full,
-        (Some(SessionMode::Ask), _) => Mode::Ask,
-        (_, crate::sandbox::Mode::ReadOnly) => Mode::Plan,
-        (_, crate::sandbox::Mode::WorkspaceWrite) => Mode::Edits,
-    }
 }
 
 fn sandbox(policy: &Policy) -> String {

@@ -33,9 +33,6 @@ pub(super) fn of(flags: &SessionFlags, what: Report) -> Result<String, CliError>
             out.extend(sandbox::report()?.to_string().into_bytes());
         }
         Report::Status => out.extend(status(flags)?.into_bytes()),
-        Report::Permissions => {
-            out.extend(b"no rules are stored; what the sandbox allows is done, the rest is refused");
-        }
         Report::Config => out.extend(config(flags)?.into_bytes()),
     }
     Ok(String::from_utf8_lossy(&out).trim_end().to_owned())
@@ -91,7 +88,8 @@ fn config(flags: &SessionFlags) -> Result<String, CliError> {
 /// Has a model make one call.
 pub(super) fn try_model(flags: &SessionFlags, provider: &str, name: &str) -> Result<String, CliError> {
     let wish = Wish { model: Some((provider.to_owned(), name.to_owned())), ..Wish::default() };
-    let flags = super::Repl { flags: flags.clone(), ended: Default::default() }.with(&wish);
+    let flags =
+        super::Repl { flags: flags.clone(), ended: Default::default(), tmp: Default::default() }.with(&wish);
     let mut base = setup::base(&flags)?;
     base.use_local(&flags)?;
     let (model, served) = base.chosen()?;

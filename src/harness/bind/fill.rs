@@ -42,8 +42,8 @@ pub(super) fn fill(
     Ok(())
 }
 
-/// Whether a hole of a command's template stands where quotes do not hold what is put into it: within quotes
-/// of the template's own, in a here-document, behind a `#`.
+/// Whether a hole of a command's template stands where quotes do not hold what is put into it: within quotes or
+/// backticks of the template's own, behind a backslash, in a here-document, behind a `#`.
 pub(in crate::harness) fn has_loose_hole(template: &str) -> bool {
     let (mut quote, mut rest, mut before) = (None, template, ' ');
     while let Some(c) = rest.chars().next() {
@@ -58,9 +58,10 @@ pub(in crate::harness) fn has_loose_hole(template: &str) -> bool {
             continue;
         }
         match (quote, c) {
+            (None, '\\') if rest.starts_with("\\{{") => return true,
             (None, '\\') | (Some('"'), '\\') => rest = &rest[1..],
-            (None, '\'' | '"') => quote = Some(c),
-            (None, '#') if before.is_whitespace() && rest.contains("{{") => return true,
+            (None, '\'' | '"' | '`') => quote = Some(c),
+            (None, '#') if starts_word(before) && rest.contains("{{") => return true,
             (None, '<') if rest.starts_with("<<") && !rest.starts_with("<<<") && before != '<' => {
                 return rest.contains("{{");
             }
@@ -72,6 +73,11 @@ pub(in crate::harness) fn has_loose_hole(template: &str) -> bool {
         rest = &rest[step..];
     }
     false
+}
+
+/// Whether a word of the shell begins after this character.
+fn starts_word(before: char) -> bool {
+    before.is_whitespace() || ";&|()<>".contains(before)
 }
 
 /// One word of a POSIX shell that is exactly this text.
@@ -94,6 +100,25 @@ mod tests {
         let out = std::process::Command::new("bash").args(["-c", command]).output().unwrap();
         let text = String::from_utf8(out.stdout).unwrap();
         text.split_terminator('\x01').map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn a_hole_is_loose_where_quotes_do_not_hold() {
+        let table = [
+            ("grep {{ a }} {{ b }}", false),
+            ("grep 'x' \"y\" \\; {{ a }}", false),
+            ("echo $(cat {{ a }}) {{ a }}#x", false),
+            ("echo '{{ a }}'", true),
+            ("echo \"x {{ a }}\"", true),
+            ("echo `cat {{ a }}`", true),
+            ("echo \\{{ a }}", true),
+            ("echo # {{ a }}", true),
+            ("echo x;#{{ a }}", true),
+            ("cat <<E\n{{ a }}\nE", true),
+        ];
+        for (template, want) in table {
+            assert_eq!(super::has_loose_hole(template), want, "{template}");
+        }
     }
 
     const NASTY: [&str; 16] = [

@@ -120,11 +120,13 @@ fn manifest(kit: &Kit, source: &Source<'_>, faults: &mut Vec<LoadError>) {
         }
     }
     for (at, only) in manifest.request.only.iter().enumerate() {
-        let keys = ["request", "only", &at.to_string(), "models"];
         // A field for every model is no mistake here.
         let wrong = |pattern: &String| globset::Glob::new(pattern).is_err() || pattern.trim().is_empty();
-        for pattern in only.models.iter().filter(|pattern| wrong(pattern)) {
-            fault(&keys, Some(pattern), &wrong_pattern(pattern).unwrap_or_default());
+        for (key, patterns) in [("models", &only.models), ("providers", &only.providers)] {
+            let keys = ["request", "only", &at.to_string(), key];
+            for pattern in patterns.iter().filter(|pattern| wrong(pattern)) {
+                fault(&keys, Some(pattern), &wrong_pattern(pattern).unwrap_or_default());
+            }
         }
     }
     for (at, reminder) in manifest.reminder.iter().enumerate() {

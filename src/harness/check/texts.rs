@@ -14,7 +14,7 @@ use crate::harness::layers::near;
 use crate::harness::load::LoadError;
 use crate::harness::template::Values;
 use crate::harness::tool::Tool;
-use crate::harness::{Blobs, NoPrograms, View, sample, tell};
+use crate::harness::{Blobs, NoPrograms, View, dialect, sample, tell};
 use crate::model::{Action, BlobId, CallId, Class, Model, Outcome, Scene, ToolCall, WireKind};
 
 use super::super::bind;
@@ -39,7 +39,7 @@ fn in_scene(kit: &Kit, scene: &Scene, model: &Model) -> Vec<LoadError> {
     let view = View { items: &[], scene, model, wire, blobs, programs, drop_images: false };
     let values = kit.values(&view).with("text", "Make it polite.").with("kind", "reminder");
     prompts(kit, &values, &mut faults);
-    sayings(kit, &said(values), &mut faults);
+    sayings(kit, &said(kit, values), &mut faults);
     for (name, tool) in kit.tools.iter() {
         for form in forms(tool) {
             results(kit, (name, tool, form), &view, &mut faults);
@@ -65,7 +65,8 @@ fn scenes() -> [(Scene, Model); 2] {
 }
 
 /// Values for all that a text about a call, a result or the loop may name.
-fn said(values: Values) -> Values {
+fn said(kit: &Kit, values: Values) -> Values {
+    let shows_form = dialect::shows_form(kit);
     let lists = ["names", "closest", "missing"];
     let numbers = ["times", "left", "count", "found", "exit"];
     let message = serde_json::json!({ "role": "user", "name": null, "text": "Make it polite." });
@@ -74,6 +75,7 @@ fn said(values: Values) -> Values {
         name if lists.contains(&name) => values.with(name, ["read", "edit"]),
         name if numbers.contains(&name) => values.with(name, 3),
         "before" => values.with(name, true),
+        "example" if !shows_form => values,
         "problems" | "extra" => values.with(name, ["one", "two"]),
         "messages" => values.with(name, [&message]),
         "out" => values.with(name, &out),

@@ -101,11 +101,22 @@ fn not_executed(kit: &Kit, name: &str) -> Action {
 
 /// A reply that is to be corrected has no calls: every call needs an answer, and none will run.
 pub(in crate::harness) fn tell_as_text(reply: &mut Reply) {
+    let mut at = 0;
     for part in &mut reply.parts {
-        if let Part::Call(call) = part {
-            *part = Part::Text { text: format!("\n{} {}", call.name, call.args) };
+        match part {
+            // One that was found in the text stands there already.
+            Part::Call(ToolCall { span: Some(span), .. }) => reply.written_out.push(*span),
+            Part::Call(call) => {
+                let text = format!("\n{} {}", call.name, call.args);
+                reply.written_out.push((at, at + text.len()));
+                at += text.len();
+                *part = Part::Text { text };
+            }
+            Part::Text { text } => at += text.len(),
+            Part::Thinking { .. } | Part::Image(_) => {}
         }
     }
+    reply.parts.retain(|part| !matches!(part, Part::Call(_)));
 }
 
 /// A reply without calls on the wire.

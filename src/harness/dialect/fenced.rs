@@ -7,10 +7,10 @@ use crate::harness::kit::Kit;
 use crate::harness::manifest::{Dialect, Which};
 use crate::harness::tool::Tool;
 use crate::harness::{Verdict, View, render};
-use crate::model::{Action, CallId, Part, Reply, Stop, ToolCall};
+use crate::model::{Action, CallId, Part, Reply, ToolCall};
 
 use super::salvage::{self, Salvaged};
-use super::{Loose, after_thinking, correction, cut_off, place, silent, text_of, words};
+use super::{Loose, after_thinking, correction, place, silent, text_of, unfinished, words};
 
 /// A block: its command, and where it stands with its fences.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,10 +24,8 @@ pub(super) fn interpret(kit: &Kit, reply: &mut Reply, view: &View<'_>) -> anyhow
         read_held(kit, reply, view);
     }
     write_out_calls(kit, reply);
-    match reply.stop {
-        Stop::Broken | Stop::Interrupted | Stop::Refused => return Ok(Verdict::Done),
-        Stop::Length | Stop::RunOn => return Ok(Verdict::Retry(cut_off(kit, &reply.stop))),
-        Stop::Done | Stop::Calls | Stop::Other(_) => {}
+    if let Some(verdict) = unfinished(kit, &reply.stop) {
+        return Ok(verdict);
     }
     let text = text_of(reply);
     let dialect = &kit.manifest.dialect;

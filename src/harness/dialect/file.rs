@@ -179,10 +179,11 @@ fn end(lines: &[Line<'_>], at: usize, inside: Inside) -> Option<usize> {
         let inner = inner.filter_map(|(place, line)| Some((place, fence(line.text)?)));
         inner.filter(|(_, inner)| inner.mark == opens.mark && inner.depth >= opens.depth)
     };
-    let until =
-        fences().find(|(place, _)| starts_file(lines, *place)).map_or(lines.len(), |(place, _)| place);
-    let near = || fences().filter(|(place, _)| *place < until);
     if inside == Inside::Markdown {
+        // Looked for only here: for each of many blocks it would be all that follows each time.
+        let until = fences().find(|(place, _)| starts_file(lines, *place));
+        let until = until.map_or(lines.len(), |(place, _)| place);
+        let near = || fences().filter(|(place, _)| *place < until);
         let mut bare = near().filter(|(_, inner)| inner.label.is_empty());
         let labelled = near().count() - bare.clone().count();
         if bare.clone().count() > labelled && (bare.clone().count() - labelled) % 2 == 1 {

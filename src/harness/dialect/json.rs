@@ -10,10 +10,10 @@ use crate::harness::kit::Kit;
 use crate::harness::manifest::{BadCalls, Dialect};
 use crate::harness::tool::Tool;
 use crate::harness::{Verdict, View};
-use crate::model::{Action, Part, Reply, Stop};
+use crate::model::{Action, Part, Reply};
 
 use super::salvage::{PLACES, as_call};
-use super::{Loose, after_thinking, correction_of, cut_off, needs_call, place, silent, text_of};
+use super::{Loose, after_thinking, correction_of, needs_call, place, silent, text_of, unfinished};
 
 /// The object, and where in the text it stands.
 struct Found {
@@ -41,10 +41,8 @@ struct Asked {
 
 pub(super) fn interpret(kit: &Kit, reply: &mut Reply, view: &View<'_>) -> anyhow::Result<Verdict> {
     write_out_calls(kit, reply);
-    match reply.stop {
-        Stop::Broken | Stop::Interrupted | Stop::Refused => return Ok(Verdict::Done),
-        Stop::Length | Stop::RunOn => return Ok(Verdict::Retry(cut_off(kit, &reply.stop))),
-        Stop::Done | Stop::Calls | Stop::Other(_) => {}
+    if let Some(verdict) = unfinished(kit, &reply.stop) {
+        return Ok(verdict);
     }
     let text = text_of(reply);
     let dialect = &kit.manifest.dialect;

@@ -19,7 +19,7 @@ pub use loose::form;
 
 use super::bind;
 use super::kit::Kit;
-use super::manifest::{DialectKind, Empty, Ends, Need, Salvage};
+use super::manifest::{DialectKind, Empty, Ends, Need, Offer, Salvage};
 use super::tell::is_early;
 use super::template::Values;
 use super::{Verdict, View};
@@ -41,7 +41,7 @@ fn silent(kit: &Kit, text: &str, found: usize, view: &View<'_>) -> anyhow::Resul
     if text.trim().is_empty() && kit.manifest.turn.empty == Empty::Retry {
         return Ok(Verdict::Retry(kit.common("empty", &kit.bare_values())));
     }
-    if is_early(kit, view) && !was_corrected(view) {
+    if is_early(kit, view, None) && !was_corrected(view) {
         let why = kit.common("early", &kit.values(view));
         return Ok(Verdict::Retry(correction(kit, &why, found, view)?));
     }
@@ -68,9 +68,7 @@ fn correction(kit: &Kit, why: &str, found: usize, view: &View<'_>) -> anyhow::Re
 }
 
 fn correction_of(kit: &Kit, values: Values) -> anyhow::Result<String> {
-    // Who writes calls as text is shown the text.
-    let as_text = kit.manifest.dialect.salvage.contains(&Salvage::Within);
-    let values = match kit.tools.iter().next().filter(|_| as_text) {
+    let values = match kit.tools.iter().next().filter(|_| shows_form(kit)) {
         Some((name, tool)) => values.with("example", bind::example(name, tool)),
         None => values,
     };
@@ -78,6 +76,21 @@ fn correction_of(kit: &Kit, values: Values) -> anyhow::Result<String> {
         Some(file) => kit.render(file, &values),
         None => Ok(kit.common("correction", &values)),
     }
+}
+
+/// What a reply that did not come to its end is, where the calls are in its text.
+fn unfinished(kit: &Kit, stop: &Stop) -> Option<Verdict> {
+    match stop {
+        Stop::Broken | Stop::Interrupted | Stop::Refused => Some(Verdict::Done),
+        Stop::Length | Stop::RunOn => Some(Verdict::Retry(cut_off(kit, stop))),
+        Stop::Done | Stop::Calls | Stop::Other(_) => None,
+    }
+}
+
+/// Who writes calls as text is shown the text.
+pub(super) fn shows_form(kit: &Kit) -> bool {
+    let dialect = &kit.manifest.dialect;
+    dialect.salvage.contains(&Salvage::Within) || dialect.offer == Offer::Prompt
 }
 
 fn cut_off(kit: &Kit, stop: &Stop) -> String {

@@ -26,9 +26,10 @@ pub(super) fn mended(mut prompt: Prompt, draft: &[Message], wire: WireKind) -> R
             prompt.system.extend(texts(message));
             continue;
         }
-        if wire == WireKind::Responses && !draft.contains(&message) {
-            // A sealed thought goes only with the words that followed it.
-            message.pieces.retain(|piece| !matches!(piece, Piece::Thinking { seal: Some(_), .. }));
+        // A sealed thought goes only with the words that followed it.
+        let is_sealed = |piece: &Piece| matches!(piece, Piece::Thinking { seal: Some(_), .. });
+        if wire == WireKind::Responses && message.pieces.iter().any(is_sealed) && !draft.contains(&message) {
+            message.pieces.retain(|piece| !is_sealed(piece));
         }
         message.pieces.retain(|piece| !matches!(piece, Piece::Text(text) if text.trim().is_empty()));
         let only_thought = message.pieces.iter().all(|piece| matches!(piece, Piece::Thinking { .. }));

@@ -366,7 +366,7 @@ impl Harness for External {
     async fn heard(&self, view: &View<'_>) {
         let live = {
             let mut state = self.state();
-            state.newest = view.items.iter().map(|item| item.id).max().max(state.newest);
+            state.newest = view.items.last().map(|item| item.id).max(state.newest);
             state.live.take()
         };
         let Some(mut live) = live else { return };

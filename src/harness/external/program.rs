@@ -39,11 +39,6 @@ impl Program {
             limit: Duration::from_secs(seconds),
         }
     }
-
-    /// The files of the folder that the command names.
-    pub(in crate::harness) fn files(&self) -> impl Iterator<Item = PathBuf> {
-        self.command.iter().map(|word| self.dir.join(word)).filter(|path| path.is_file())
-    }
 }
 
 /// Starts the programs of harnesses, and knows the session they are for.

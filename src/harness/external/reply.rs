@@ -82,8 +82,6 @@ pub(super) fn apply(
         let calls = calls.ok_or("it has none of `calls`, `retry`, `done` and `default`")?;
         return with_calls(kit, base, calls, view).map(|reply| (reply, Verdict::Calls));
     };
-    // Calls that are in the text are text; those of the wire would want an answer.
-    base.parts.retain(|part| !matches!(part, Part::Call(call) if call.span.is_some()));
     dialect::tell_as_text(&mut base);
     Ok((base, verdict))
 }

@@ -4,6 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use super::*;
+use crate::harness::dialect::text_of;
 use crate::harness::testing::{Bench, call, item, loaded, reply as replied, result, text, user};
 use crate::harness::{Library, render};
 use crate::model::{Action, Body, Image, Item, Note, NoteKind, Said, Stop};
@@ -217,6 +218,19 @@ fn a_reply_that_is_to_be_corrected_or_ends_the_turn_has_no_calls() {
     ] {
         let (reply, verdict) = applied("minimal", ls(), answer).unwrap();
         assert_eq!((verdict, reply.calls().count()), (want, 0));
+        assert!(text_of(&reply).contains("bash {\"command\": \"ls\"}"), "the model sees what it did");
+        assert_eq!(reply.said(), "x", "the person is shown words");
+    }
+}
+
+#[test]
+fn a_call_within_the_text_is_not_shown_to_the_person_where_it_is_corrected() {
+    let said = "I look.\n{\"name\": \"bash\", \"arguments\": {\"command\": \"ls\"}}";
+    for (harness, parts) in
+        [("minimal", vec![text(said)]), ("minimal", vec![text("I look."), text(&said[7..])])]
+    {
+        let (reply, _) = applied(harness, parts, json!({"retry": "again"})).unwrap();
+        assert_eq!((text_of(&reply).as_str(), reply.said().as_str()), (said, "I look."));
     }
 }
 

@@ -122,7 +122,7 @@ pub struct Claims {
     pub providers: Vec<String>,
 }
 
-/// `[tools]`: which of `tools.toml` are offered. An empty `keep` keeps all.
+/// `[tools]`: which of `tools.toml` are offered. `keep` is in order; an empty one keeps all as they are.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Choice {

@@ -3,7 +3,8 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::model::WireKind;
+use crate::harness::load::matches_any;
+use crate::model::{Model, WireKind};
 use crate::wire::prompt::{self, Form, Role};
 
 #[derive(Clone, Debug, Deserialize)]
@@ -20,7 +21,8 @@ impl Default for Wire {
     }
 }
 
-/// `[request]`: body fields; those of a wire's own table are laid over the common ones.
+/// `[request]`: body fields; those of a wire's own table are laid over the common ones, and all of them over
+/// what the wire writes: objects key by key.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Request {
@@ -39,10 +41,21 @@ pub struct Request {
 pub struct Only {
     /// Globs of the models' names.
     pub models: Vec<String>,
+    /// Globs of the providers; empty: every provider.
+    #[serde(default)]
+    pub providers: Vec<String>,
     /// None: on every wire.
     #[serde(default)]
     pub wire: Option<WireKind>,
     pub body: Map<String, Value>,
+}
+
+impl Only {
+    pub fn is_for(&self, model: &Model, wire: WireKind) -> bool {
+        self.wire.is_none_or(|own| own == wire)
+            && matches_any(&self.models, &model.name)
+            && (self.providers.is_empty() || matches_any(&self.providers, &model.provider))
+    }
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -131,7 +144,7 @@ pub enum NoteRole {
     System,
     Developer,
     User,
-    /// Only corrections, the loop guard and failed checks are heard, as the user.
+    /// Only corrections, the loop guard, failed checks and files that a prompt names are heard, as the user.
     None,
 }
 
@@ -251,6 +264,7 @@ pub struct Thinking {
     #[serde(deserialize_with = "super::turn::named")]
     pub effort: Option<String>,
     /// The same for the first request of a turn and after a check that failed.
+    #[serde(deserialize_with = "super::turn::named")]
     pub effort_first: Option<String>,
     /// Tokens of reasoning in one reply at which it is cut and asked for again without. 0: no limit.
     pub most: u32,

@@ -55,7 +55,7 @@ pub(super) fn vain(items: &[Item], vain: Vain) -> (HashSet<usize>, Option<usize>
     }
     for (at, item) in items.iter().enumerate() {
         match &item.body {
-            Body::Assistant(reply) if changes_nothing(items, reply) => {
+            Body::Assistant(reply) if changes_nothing(answers(items, at), reply) => {
                 out.insert(at);
                 newest = Some(at);
             }
@@ -64,6 +64,13 @@ pub(super) fn vain(items: &[Item], vain: Vain) -> (HashSet<usize>, Option<usize>
         }
     }
     (out, newest)
+}
+
+/// What follows a reply up to the next one: its results are there.
+fn answers(items: &[Item], at: usize) -> &[Item] {
+    let after = &items[at + 1..];
+    let next = after.iter().position(|item| matches!(item.body, Body::Assistant(_)));
+    &after[..next.unwrap_or(after.len())]
 }
 
 /// Its calls were all changes of files, and none was made.

@@ -14,7 +14,7 @@ mod thread;
 use serde_json::{Map, Value, json};
 
 use crate::model::{Body, Image, Item, Note, NoteKind, Part, Reply, Summary, ToolResult, Watch, WireKind};
-use crate::wire::prompt::{LIMITS, Piece, Prompt, Role, Style, ToolSpec};
+use crate::wire::prompt::{LIMITS, Piece, Prompt, Role, Style, ToolSpec, lay};
 
 use super::kit::{Kit, WRAP, opening_name, wrap_name};
 use super::manifest::{Again, DialectKind, NoteRole, Offer, Reminder, Spot};
@@ -32,7 +32,13 @@ pub(super) fn prompt(kit: &Kit, view: &View<'_>) -> anyhow::Result<Prompt> {
     let manifest = &kit.manifest;
     let values = kit.values(view);
     let blocks = manifest.system.blocks.iter().chain(&manifest.system.append);
-    let system: Vec<String> = blocks.map(|file| kit.render(file, &values)).collect::<anyhow::Result<_>>()?;
+    let mut system: Vec<String> =
+        blocks.map(|file| kit.render(file, &values)).collect::<anyhow::Result<_>>()?;
+    let dialect = &manifest.dialect;
+    // Who writes blocks of code for a bare tool is shown those by its own template.
+    if dialect.offer == Offer::Prompt && dialect.bare.is_none() && !kit.shows.offer {
+        system.push(kit.common("tools", &values));
+    }
     let mut thread = Thread::new(manifest.messages.merge);
     for (at, opening) in manifest.opening.iter().enumerate() {
         let name = opening.file.clone().unwrap_or_else(|| opening_name(at));
@@ -125,15 +131,16 @@ fn body(kit: &Kit, view: &View<'_>, again: Option<&Again>) -> Map<String, Value>
         WireKind::Responses => &request.responses,
         WireKind::Messages => &request.messages,
     };
-    body.extend(own.clone());
+    let mut over =
+        |fields: &Map<String, Value>| fields.iter().for_each(|(key, value)| lay(&mut body, key, value));
+    over(own);
     for only in &request.only {
-        let here = only.wire.is_none_or(|wire| wire == view.wire);
-        if here && super::load::matches_any(&only.models, &view.model.name) {
-            body.extend(only.body.clone());
+        if only.is_for(view.model, view.wire) {
+            over(&only.body);
         }
     }
     if let Some(again) = again {
-        body.extend(again.body.clone());
+        over(&again.body);
         if again.schema {
             // They speak of tools, and none are sent.
             body.shift_remove("tool_choice");
@@ -245,7 +252,10 @@ impl History<'_> {
         }
         let reminders = || self.kit.manifest.reminder.iter().enumerate();
         let reminder = note.file.as_ref().and_then(|file| reminders().find(|(_, r)| r.file == *file));
-        let loud = matches!(note.kind, NoteKind::Correction | NoteKind::Guard | NoteKind::Check);
+        let loud = match note.kind {
+            NoteKind::Correction | NoteKind::Guard | NoteKind::Check | NoteKind::Shown => true,
+            NoteKind::Reminder | NoteKind::Job | NoteKind::Ran | NoteKind::Fact => false,
+        };
         let own = reminder.and_then(|(_, r)| r.role);
         let role = match (note.kind, own.unwrap_or(self.kit.manifest.notes.role)) {
             (NoteKind::Correction, _) => Role::User,

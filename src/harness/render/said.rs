@@ -48,7 +48,8 @@ impl<'a> Sayer<'a> {
         let user = &self.kit.manifest.user;
         let first = std::mem::replace(&mut self.first, false);
         let around = if first { user.first.as_ref().or(user.each.as_ref()) } else { user.each.as_ref() };
-        if around.is_none() && user.more.is_empty() {
+        let facts = first && self.kit.manifest.context.facts > 0 && !self.kit.shows.facts;
+        if around.is_none() && user.more.is_empty() && !facts {
             let text = Piece::Text(text.to_owned());
             thread.push(Role::User, std::iter::once(text).chain(images).collect());
             return Ok(());
@@ -58,7 +59,10 @@ impl<'a> Sayer<'a> {
             Some(file) => self.kit.render(file, &values.clone().with("text", text))?,
             None => text.to_owned(),
         };
-        let mut parts: Vec<Vec<Piece>> = self.beside(Beside::Before, first, &values)?;
+        let facts = Some(values.text("facts")).filter(|text| facts && !text.is_empty());
+        let mut parts: Vec<Vec<Piece>> =
+            facts.map(|text| vec![Piece::Text(text.to_owned())]).into_iter().collect();
+        parts.extend(self.beside(Beside::Before, first, &values)?);
         parts.push(std::iter::once(Piece::Text(said)).chain(images).collect());
         parts.extend(self.beside(Beside::After, first, &values)?);
         let messages = &self.kit.manifest.messages;

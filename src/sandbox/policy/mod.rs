@@ -8,6 +8,10 @@ use std::path::{Component, Path, PathBuf};
 
 use super::{Caps, GitAccess, Mode, Net, Op, Policy, Verdict, git, secrets};
 
+pub use lift::{By, Lift};
+
+mod lift;
+
 /// Processes one command may have at a time.
 const PROCESSES: u64 = 4096;
 /// Inside a write root: what makes other programs, editors and agents do things.
@@ -80,7 +84,7 @@ impl Wish {
     pub fn settle(&self) -> Result<Settled, PolicyError> {
         let cwd = folder(&self.cwd)?;
         if self.mode == Mode::DangerFullAccess {
-            return Ok(Settled { policy: self.open(cwd), notices: Vec::new() });
+            return Ok(Settled { policy: open(self.mode, cwd), notices: Vec::new() });
         }
         let home = self.home.as_deref().and_then(|h| h.canonicalize().ok()).filter(|h| h != Path::new("/"));
         let mut notices = Vec::new();
@@ -93,7 +97,10 @@ impl Wish {
             let hidden = covering(&hide, path).cloned().unwrap_or_default();
             return Err(PolicyError::Hidden { path: path.clone(), hidden });
         }
-        let (protect, watch) = self.guarded(&cwd, &mut roots);
+        let own: Vec<PathBuf> = tidy(self.config_dirs.iter().map(|d| real(d)).collect());
+        let place = Guarded { mode: self.mode, git: self.git, cwd: &cwd };
+        let (mut protect, watch) = guarded(&place, &mut roots);
+        protect.extend(own.iter().filter(|own| roots.iter().any(|root| own.starts_with(root))).cloned());
         if self.mode == Mode::WorkspaceWrite {
             roots.extend(self.caches.as_deref().map(made).transpose()?);
         }
@@ -104,6 +111,7 @@ impl Wish {
             write_roots: tidy(roots),
             protect: tidy(protect),
             hide,
+            own,
             watch: tidy(watch),
             net: self.net,
             git: self.git,
@@ -111,21 +119,6 @@ impl Wish {
             limits: Caps { processes: PROCESSES, address_space: None },
         };
         Ok(Settled { policy, notices })
-    }
-
-    fn open(&self, cwd: PathBuf) -> Policy {
-        Policy {
-            mode: self.mode,
-            cwd,
-            write_roots: Vec::new(),
-            protect: Vec::new(),
-            hide: Vec::new(),
-            watch: Vec::new(),
-            net: Net::Full,
-            git: GitAccess::Commit,
-            tmp: None,
-            limits: Caps { processes: PROCESSES, address_space: None },
-        }
     }
 
     fn workspace(
@@ -168,39 +161,61 @@ impl Wish {
         hide.retain(|p| p.parent().is_some() && !home.is_some_and(|home| home.starts_with(p)));
         tidy(hide)
     }
+}
 
-    /// What stays read-only inside `roots`, and what must not appear. With `git = commit` the
-    /// repository's folders become roots of their own: a mount point cannot be swapped.
-    fn guarded(&self, cwd: &Path, roots: &mut Vec<PathBuf>) -> (Vec<PathBuf>, Vec<PathBuf>) {
-        let mut protect: Vec<PathBuf> =
-            roots.iter().flat_map(|r| GUARDED.iter().map(|n| r.join(n))).collect();
-        protect.extend(self.config_dirs.iter().map(|d| real(d)));
-        let mut repos: Vec<git::Repo> = roots.iter().filter_map(|root| git::at(root)).collect();
-        let mut watch = Vec::new();
-        match self.git {
-            GitAccess::Commit if self.mode == Mode::WorkspaceWrite => {
-                repos.extend(git::around(cwd));
-                for repo in &repos {
-                    if !repo.dirs.contains(&repo.entry) {
-                        protect.push(repo.entry.clone());
-                    }
-                    for dir in &repo.dirs {
-                        roots.push(dir.clone());
-                        protect.extend(git::kept(dir));
-                        watch.extend(git::must_not_appear(dir));
-                    }
+/// The policy that refuses nothing.
+fn open(mode: Mode, cwd: PathBuf) -> Policy {
+    Policy {
+        mode,
+        cwd,
+        write_roots: Vec::new(),
+        protect: Vec::new(),
+        hide: Vec::new(),
+        own: Vec::new(),
+        watch: Vec::new(),
+        net: Net::Full,
+        git: GitAccess::Commit,
+        tmp: None,
+        limits: Caps { processes: PROCESSES, address_space: None },
+    }
+}
+
+/// Where [`guarded`] looks, and for what.
+struct Guarded<'a> {
+    mode: Mode,
+    git: GitAccess,
+    cwd: &'a Path,
+}
+
+/// What stays read-only inside `roots`, and what must not appear. With `git = commit` the
+/// repository's folders become roots of their own: a mount point cannot be swapped.
+fn guarded(place: &Guarded<'_>, roots: &mut Vec<PathBuf>) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    let mut protect: Vec<PathBuf> = roots.iter().flat_map(|r| GUARDED.iter().map(|n| r.join(n))).collect();
+    let mut repos: Vec<git::Repo> = roots.iter().filter_map(|root| git::at(root)).collect();
+    let mut watch = Vec::new();
+    match place.git {
+        GitAccess::Commit if place.mode == Mode::WorkspaceWrite => {
+            repos.extend(git::around(place.cwd));
+            for repo in &repos {
+                if !repo.dirs.contains(&repo.entry) {
+                    protect.push(repo.entry.clone());
+                }
+                for dir in &repo.dirs {
+                    roots.push(dir.clone());
+                    protect.extend(git::kept(dir));
+                    watch.extend(git::must_not_appear(dir));
                 }
             }
-            GitAccess::Commit | GitAccess::Read => {
-                protect.extend(repos.into_iter().flat_map(|r| r.dirs.into_iter().chain([r.entry])));
-            }
         }
-        // A link is protected, and what it leads to.
-        let targets: Vec<PathBuf> = protect.iter().map(|p| real(p)).collect();
-        protect.extend(targets);
-        protect.retain(|p| roots.iter().any(|root| p.starts_with(root)));
-        (protect, watch)
+        GitAccess::Commit | GitAccess::Read => {
+            protect.extend(repos.into_iter().flat_map(|r| r.dirs.into_iter().chain([r.entry])));
+        }
     }
+    // A link is protected, and what it leads to.
+    let targets: Vec<PathBuf> = protect.iter().map(|p| real(p)).collect();
+    protect.extend(targets);
+    protect.retain(|p| roots.iter().any(|root| p.starts_with(root)));
+    (protect, watch)
 }
 
 impl Policy {
@@ -328,7 +343,7 @@ fn made(path: &Path) -> Result<PathBuf, PolicyError> {
 }
 
 /// Canonical as far as it exists; the missing rest is taken as it is written.
-pub(super) fn real(path: &Path) -> PathBuf {
+pub fn real(path: &Path) -> PathBuf {
     for above in path.ancestors() {
         if let Ok(found) = above.canonicalize() {
             return match path.strip_prefix(above) {

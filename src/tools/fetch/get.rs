@@ -8,6 +8,9 @@ use crate::model::Outcome;
 use crate::sandbox::{self, Policy};
 
 const AGENT: &str = concat!("tack/", env!("CARGO_PKG_VERSION"));
+/// Longest address, in bytes, and most characters of a name that a server gives a type or a charset.
+const ADDRESS: usize = 8 * 1024;
+const NAME: usize = 80;
 /// Redirects that are followed.
 const HOPS: usize = 10;
 const CONNECT: std::time::Duration = std::time::Duration::from_secs(10);
@@ -55,6 +58,9 @@ fn address(raw: &str) -> Result<Url, Outcome> {
 }
 
 fn allowed(policy: &Policy, url: &Url) -> Result<(), Outcome> {
+    if url.as_str().len() > ADDRESS {
+        return Err(failed("bad_url", format!("an address of more than {ADDRESS} bytes is not fetched")));
+    }
     let shown = path::show_str(url.as_str());
     if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
         return Err(failed("bad_url", format!("{shown} cannot be fetched; only http and https can")));
@@ -162,10 +168,11 @@ fn media(headers: &HeaderMap) -> (String, Option<String>) {
     let value = headers.get(CONTENT_TYPE).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
     let value = value.unwrap_or_default().to_ascii_lowercase();
     let mut parts = value.split(';').map(str::trim);
-    let kind = parts.next().unwrap_or_default().to_owned();
+    let short = |name: &str| name.chars().take(NAME).collect::<String>();
+    let kind = short(parts.next().unwrap_or_default());
     let charset = parts
         .find_map(|part| part.strip_prefix("charset="))
-        .map(|name| name.trim_matches(['"', '\'']).to_owned());
+        .map(|name| short(name.trim_matches(['"', '\''])));
     (kind, charset)
 }
 

@@ -52,6 +52,10 @@ const LINES: [&str; 19] = [
 const PARAGRAPHS: [&str; 4] = ["p", "table", "dl", "hr"];
 /// Deepest list or quote that shows as one.
 const DEEPEST: usize = 8;
+/// Bytes of text after which no more of a page is read: whole addresses make much of little.
+const MOST: usize = 16 * 1024 * 1024;
+/// Characters of a title.
+const TITLE: usize = 300;
 
 /// The page as text; addresses in it are made whole by `base`.
 pub(super) fn read(page: &str, form: Form, base: &Url) -> Read {
@@ -59,10 +63,12 @@ pub(super) fn read(page: &str, form: Form, base: &Url) -> Read {
     let mut hidden: Option<(String, usize)> = None;
     let mut title = None;
     let mut pieces = Pieces::new(page);
-    while let Some(piece) = pieces.next() {
+    while out.text.len() < MOST
+        && let Some(piece) = pieces.next()
+    {
         match (piece, &mut hidden) {
             (Piece::Tag(tag), Some((name, depth))) if tag.name == *name => {
-                *depth = if tag.closes { *depth - 1 } else { *depth + 1 };
+                *depth = if tag.closes { *depth - 1 } else { *depth + usize::from(!tag.empty) };
                 if *depth == 0 {
                     hidden = None;
                 }
@@ -83,7 +89,8 @@ pub(super) fn read(page: &str, form: Form, base: &Url) -> Read {
             (Piece::Tag(tag), None) if tag.name == "title" && !tag.closes => {
                 let text = entity::decode(pieces.raw("title"));
                 let words: Vec<&str> = text.split_whitespace().collect();
-                title = title.or(Some(words.join(" "))).filter(|title| !title.is_empty());
+                let words: String = words.join(" ").chars().take(TITLE).collect();
+                title = title.or(Some(words)).filter(|title| !title.is_empty());
             }
             (Piece::Tag(tag), None) => out.tag(&tag, base),
         }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::super::patch_text::{Misfit, apply};
+use super::super::hunk::{Misfit, apply};
 use super::*;
 
 /// The one file after the diff.

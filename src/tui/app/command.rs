@@ -5,7 +5,7 @@ use std::time::Instant;
 use ratatui::text::{Line, Span};
 use tokio::sync::oneshot;
 
-use crate::agent::{Aside, Filling, Op};
+use crate::agent::{Aside, Filling, Op, Rule};
 use crate::tools::Job;
 
 use super::{App, Want, view};
@@ -15,7 +15,7 @@ use crate::tui::host::{Reach, Report, Speaks, Which, Wish};
 use crate::tui::overlay::Overlay;
 use crate::tui::overlay::board::Board;
 use crate::tui::overlay::harness::{HarnessPicker, tokens};
-use crate::tui::overlay::model::ModelPicker;
+use crate::tui::overlay::model::{ModelPicker, Purpose};
 use crate::tui::overlay::sessions::SessionPicker;
 use crate::tui::text;
 
@@ -56,7 +56,7 @@ pub fn commands() -> &'static [Listed] {
         listed("status", "", "model, harness, wire, mode, sandbox, files in force", Always),
         listed("tasks", "", "the model's to-do list", Always),
         listed("ps", "[stop ID]", "background commands; stop one", Always),
-        listed("permissions", "", "see the stored rules", Always),
+        listed("permissions", "[rm N]", "see and delete the stored rules", Always),
         listed("sandbox", "", "what the sandbox allows on this machine", Always),
         also(listed("provider", "", "providers, and whether their keys are there", Always), &["providers"]),
         listed("config", "", "effective settings and where each comes from", Always),
@@ -102,7 +102,7 @@ impl App {
             "status" => self.report(Report::Status),
             "tasks" => self.tasks(),
             "ps" => self.jobs_command(args),
-            "permissions" => self.report(Report::Permissions),
+            "permissions" => self.permissions(args),
             "sandbox" => self.report(Report::Sandbox),
             "provider" => self.report(Report::Providers),
             "config" => self.report(Report::Config),
@@ -125,12 +125,35 @@ impl App {
             };
             return self.switch_model(provider, name);
         }
+        self.pick_model(if self.facts.mute { Purpose::First } else { Purpose::Switch })
+    }
+
+    pub(super) fn pick_model(&mut self, purpose: Purpose) -> Want {
         self.aside(
             |host| host.models(),
-            |app, models| {
-                let picker = ModelPicker::new(&app.facts.speaks, app.history.cached, models);
+            move |app, models| {
+                let picker = ModelPicker::new(purpose, &app.facts.speaks, app.history.cached, models);
                 app.overlay = Some(Overlay::Model(picker));
                 Want::Frame
+            },
+        );
+        Want::Nothing
+    }
+
+    /// Stores a key, and goes back to the list in which its models now are.
+    pub(super) fn login(&mut self, provider: String, key: String) -> Want {
+        self.aside(
+            move |host| host.login(&provider, &key),
+            |app, came| match came {
+                Ok(said) => {
+                    app.tell(Tone::Dim, said);
+                    app.model_command("");
+                    Want::Frame
+                }
+                Err(why) => {
+                    app.tell(Tone::Error, why);
+                    Want::Frame
+                }
             },
         );
         Want::Nothing
@@ -166,18 +189,30 @@ impl App {
     }
 
     pub(super) fn switch_model(&mut self, provider: String, name: String) -> Want {
+        if std::mem::take(&mut self.facts.mute) {
+            self.first_model(provider.clone(), name.clone());
+        }
         let harness = (!self.facts.speaks.auto).then(|| self.facts.speaks.harness.clone());
         self.speak(Wish { model: Some((provider, name)), harness, effort: None })
     }
 
-    fn mode_command(&mut self, args: &str) -> Want {
-        let _ = args;
-        self.cycle_mode()
-    }
-
-    pub(super) fn cycle_mode(&mut self) -> Want {
-        self.note("the mode is set at start for now: --mode");
-        Want::Frame
+    /// The first choice of all is kept, so that tack starts with it, and tried out.
+    fn first_model(&mut self, provider: String, name: String) {
+        self.aside(
+            move |host| {
+                let kept = host.make_first(&provider, &name);
+                (kept, host.try_model(&provider, &name))
+            },
+            |app, (kept, tried)| {
+                for came in [kept, tried] {
+                    match came {
+                        Ok(said) => app.tell(Tone::Dim, said),
+                        Err(why) => app.tell(Tone::Warning, why),
+                    }
+                }
+                Want::Frame
+            },
+        );
     }
 
     fn effort(&mut self, args: &str) -> Want {
@@ -470,6 +505,23 @@ impl App {
             },
         );
         Want::Nothing
+    }
+
+    pub(super) fn list_rules(&mut self, rules: &[Rule]) {
+        if rules.is_empty() {
+            let mode = self.facts.mode.name();
+            return self.tell(Tone::Dim, format!("no rule is stored; mode {mode} decides what is asked for"));
+        }
+        let row = |(nth, rule): (usize, &Rule)| {
+            let place = match &rule.project {
+                Some(project) => format!(" · in {}", project.display()),
+                None => " · everywhere".to_owned(),
+            };
+            Line::raw(text::clean_line(&format!("{:>3}  {}{place}", nth + 1, rule.allow)).into_owned())
+        };
+        let mut lines: Vec<Line<'static>> = rules.iter().enumerate().map(row).collect();
+        lines.push(Line::styled("/permissions rm N forgets one", self.palette.dim));
+        self.show(Cell::Board(lines));
     }
 
     fn sheet(&mut self) -> Want {

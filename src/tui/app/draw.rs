@@ -21,8 +21,10 @@ const SMALL: (u16, u16) = (20, 5);
 /// The viewport, put together: rows over the composer, the composer, rows under it.
 struct Parts {
     above: Vec<Line<'static>>,
-    /// Rows of the composer; 0: an overlay stands in its place.
+    /// Rows of the composer; 0: something else stands in its place.
     composer: u16,
+    /// Rows of the dialog.
+    dialog: u16,
     below: Vec<Line<'static>>,
 }
 
@@ -41,10 +43,10 @@ impl App {
         screen.alternate(Alternate::Leave)?;
         screen.commit(&self.transcript.take());
         let parts = self.parts(now);
-        let height = parts.above.len() as u16 + parts.composer + parts.below.len() as u16;
-        let composer = &self.composer;
-        let palette = &self.palette;
-        screen.frame(height.max(1), |area, buffer| place(&parts, composer, palette, (area, buffer)))
+        let height = parts.above.len() as u16 + parts.composer + parts.dialog + parts.below.len() as u16;
+        let stands =
+            Stands { composer: &self.composer, dialog: self.asks.front_mut(), palette: &self.palette };
+        screen.frame(height.max(1), |area, buffer| place(&parts, stands, (area, buffer)))
     }
 
     /// Draws again what is to be seen, as after a change of width.
@@ -61,7 +63,14 @@ impl App {
         let (width, height) = (usize::from(self.size.width), usize::from(self.size.height));
         if self.size.width < SMALL.0 || self.size.height < SMALL.1 {
             let composer = self.composer.height(self.size.width, self.size.height);
-            return Parts { above: Vec::new(), composer: composer.max(1), below: Vec::new() };
+            return Parts { above: Vec::new(), composer: composer.max(1), dialog: 0, below: Vec::new() };
+        }
+        if let Some(dialog) = self.asks.front().filter(|dialog| self.editing.is_none() && !dialog.waits(now))
+        {
+            let dialog = dialog.height(self.size.width).min(self.size.height.saturating_sub(2)).max(1);
+            let below = vec![self.status().row(width, &self.palette)];
+            let room = height.saturating_sub(usize::from(dialog) + 1);
+            return Parts { above: self.over(width, room, now), composer: 0, dialog, below };
         }
         let (composer, below) = match &mut self.overlay {
             Some(overlay) => {
@@ -75,7 +84,7 @@ impl App {
             }
         };
         let room = height.saturating_sub(usize::from(composer) + below.len());
-        Parts { above: self.over(width, room, now), composer, below }
+        Parts { above: self.over(width, room, now), composer, dialog: 0, below }
     }
 
     /// The open end of the transcript, what runs, the tasks: the last of it where it does not fit.
@@ -104,6 +113,11 @@ impl App {
     /// What is queued, and the statusline.
     fn under(&self, width: usize) -> Vec<Line<'static>> {
         let mut rows = Vec::new();
+        if !self.asks.is_empty() {
+            let count = self.asks.iter().map(crate::tui::approval::Dialog::open).sum::<usize>();
+            let noun = if count == 1 { "decision" } else { "decisions" };
+            rows.push(Line::styled(format!("  {count} {noun} waiting"), self.palette.warn));
+        }
         if let Some(last) = self.queue.back() {
             let count = match self.queue.len() {
                 1 => String::new(),
@@ -168,18 +182,24 @@ fn put(rows: &[Line<'static>], area: Rect, buffer: &mut Buffer) {
     }
 }
 
-fn place(
-    parts: &Parts,
-    composer: &crate::tui::composer::Composer,
-    palette: &crate::tui::palette::Palette,
-    (area, buffer): (Rect, &mut Buffer),
-) -> Option<Position> {
+/// What draws itself.
+struct Stands<'a> {
+    composer: &'a crate::tui::composer::Composer,
+    dialog: Option<&'a mut crate::tui::approval::Dialog>,
+    palette: &'a crate::tui::palette::Palette,
+}
+
+fn place(parts: &Parts, stands: Stands<'_>, (area, buffer): (Rect, &mut Buffer)) -> Option<Position> {
+    let Stands { composer, dialog, palette } = stands;
     let above = (parts.above.len() as u16).min(area.height);
     put(&parts.above, Rect { height: above, ..area }, buffer);
     let left = area.height - above;
-    let height = parts.composer.min(left);
+    let height = (parts.composer + parts.dialog).min(left);
     let here = Rect { y: area.y + above, height, ..area };
-    let cursor = (height > 0).then(|| composer.render(here, buffer, palette));
+    if let Some(dialog) = dialog.filter(|_| parts.dialog > 0) {
+        dialog.render(here, buffer, palette);
+    }
+    let cursor = (parts.composer > 0 && height > 0).then(|| composer.render(here, buffer, palette));
     let below = Rect { y: here.bottom(), height: left - height, ..area };
     put(&parts.below, below, buffer);
     cursor

@@ -27,6 +27,8 @@ impl App {
                 }
             }
             Event::Waiting(what) => self.live(now).waiting(what, now),
+            Event::Ask { id, requests } => self.asked(id, requests, now),
+            Event::AskVoid(id) => self.ask_void(id),
             Event::CallStarted { call, .. } => self.live(now).call_started(call, now),
             Event::Item(item) => self.item(*item, now),
             Event::Speaks { model, harness } => {
@@ -70,8 +72,10 @@ impl App {
             Body::Summary(_) => {
                 self.tell(Tone::Dim, "the conversation so far was summarised for the model");
             }
-            // What the person ran is shown as that; switches and ends are told of by events.
-            Body::Note(_) | Body::Scene(_) | Body::Mark(_) => {}
+            // Switches and ends are told of by events.
+            Body::Mark(mark) => self.marked(&mark),
+            // What the person ran is shown as that.
+            Body::Note(_) | Body::Scene(_) => {}
         }
     }
 

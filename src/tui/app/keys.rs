@@ -7,6 +7,7 @@ use crossterm::event::{KeyEvent, KeyEventKind};
 use super::{App, Want};
 use crate::tui::composer::{Act, Did};
 use crate::tui::overlay::Overlay;
+use crate::tui::overlay::key::KeyEntry;
 use crate::tui::pager::{self, Pager};
 
 /// How long a first Ctrl+C counts.
@@ -23,17 +24,40 @@ impl App {
         if self.overlay.is_some() {
             return self.overlay_key(key);
         }
+        if !self.asks.is_empty() && self.editing.is_none() {
+            return self.dialog_key(key, now);
+        }
+        self.composer_key(key, now)
+    }
+
+    pub(super) fn composer_key(&mut self, key: KeyEvent, now: Instant) -> Want {
         match self.composer.key(key) {
             Did::Nothing => Want::Nothing,
             Did::Edited => Want::Frame,
+            Did::Send(draft) | Did::Act(Act::Queue(draft)) if self.editing.is_some() => {
+                self.edited_command(draft.text, now)
+            }
+            Did::Act(Act::Stop) if self.editing.is_some() => {
+                self.stop_editing();
+                Want::Frame
+            }
             Did::Send(draft) => self.send(draft, now),
             Did::Act(act) => self.act(act, now),
         }
     }
 
     pub fn paste(&mut self, text: &str) -> Want {
+        if let Some(Overlay::Key(entry)) = &mut self.overlay {
+            entry.paste(text);
+            return Want::Frame;
+        }
         if self.pager.is_some() || self.overlay.is_some() {
             return Want::Nothing;
+        }
+        if let Some(dialog) = self.asks.front_mut().filter(|_| self.editing.is_none())
+            && dialog.paste(text)
+        {
+            return Want::Frame;
         }
         self.composer.paste(text);
         Want::Frame
@@ -99,11 +123,11 @@ impl App {
         }
     }
 
-    fn overlay_key(&mut self, key: KeyEvent) -> Want {
-        use crate::tui::overlay::{harness, list, model};
+    fn overlay_key(&mut self, pressed: KeyEvent) -> Want {
+        use crate::tui::overlay::{harness, key, list, model};
         let Some(overlay) = &mut self.overlay else { return Want::Nothing };
         match overlay {
-            Overlay::Harness(picker) => match picker.key(key) {
+            Overlay::Harness(picker) => match picker.key(pressed) {
                 harness::Did::Nothing => Want::Nothing,
                 harness::Did::Redraw => Want::Frame,
                 harness::Did::Left => self.close_overlay(),
@@ -116,7 +140,7 @@ impl App {
                     self.make_usual(&id)
                 }
             },
-            Overlay::Model(picker) => match picker.key(key) {
+            Overlay::Model(picker) => match picker.key(pressed) {
                 model::Did::Nothing => Want::Nothing,
                 model::Did::Redraw => Want::Frame,
                 model::Did::Left => self.close_overlay(),
@@ -124,9 +148,13 @@ impl App {
                     self.overlay = None;
                     self.switch_model(provider, name)
                 }
+                model::Did::Key(provider) => {
+                    self.overlay = Some(Overlay::Key(KeyEntry::new(provider)));
+                    Want::Frame
+                }
                 model::Did::Try { row, provider, name } => self.try_model(row, provider, name),
             },
-            Overlay::Sessions(picker) => match picker.key(key) {
+            Overlay::Sessions(picker) => match picker.key(pressed) {
                 list::Did::Chose(row) => {
                     let id = picker.id(row);
                     self.overlay = None;
@@ -139,7 +167,16 @@ impl App {
                 }
                 list::Did::Nothing | list::Did::Other(_) => Want::Nothing,
             },
-            Overlay::Board(board) => match board.key(key) {
+            Overlay::Key(entry) => match entry.key(pressed) {
+                key::Did::Nothing => Want::Nothing,
+                key::Did::Redraw => Want::Frame,
+                key::Did::Left => self.close_overlay(),
+                key::Did::Entered { provider, key } => {
+                    self.overlay = None;
+                    self.login(provider, key)
+                }
+            },
+            Overlay::Board(board) => match board.key(pressed) {
                 list::Did::Left => self.close_overlay(),
                 _ => Want::Frame,
             },

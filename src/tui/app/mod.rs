@@ -4,6 +4,7 @@
 //! operations for the agent, rows for the screen and the frame that [`App::draw`] makes. `loop` owns the
 //! waiting; nothing here waits.
 
+mod ask;
 mod command;
 mod draw;
 mod hear;
@@ -22,6 +23,7 @@ use tokio::sync::mpsc::Receiver;
 use crate::agent::Event;
 use crate::model::{TodoItem, Usage};
 
+use super::approval::Dialog;
 use super::cell::{self, Cell, Fold, Tone, View};
 use super::composer::{Command, Composer, Draft, Keymap, Settings};
 use super::host::{Facts, Host, Link, Opened};
@@ -66,6 +68,10 @@ pub struct App {
     live: Option<Live>,
     composer: Composer,
     overlay: Option<Overlay>,
+    /// What the person is asked, the oldest first.
+    asks: VecDeque<Dialog>,
+    /// A command that is asked about is being changed; what was typed before.
+    editing: Option<String>,
     pager: Option<Pager>,
     /// What is to be said once the turn is over.
     queue: VecDeque<Draft>,
@@ -120,6 +126,8 @@ impl App {
             live: None,
             composer,
             overlay: None,
+            asks: VecDeque::new(),
+            editing: None,
             pager: None,
             queue: VecDeque::new(),
             todo: Vec::new(),
@@ -222,6 +230,13 @@ impl App {
         self.key(enter, now);
     }
 
+    /// Nobody chose a model yet: the list of what is here.
+    pub fn welcome(&mut self) {
+        if self.facts.mute {
+            self.pick_model(super::overlay::model::Purpose::First);
+        }
+    }
+
     pub fn choose_session(&mut self) {
         self.list_sessions(super::host::Reach::Folder);
     }
@@ -257,6 +272,8 @@ impl App {
         self.facts = facts;
         (self.live, self.session) = (None, None);
         self.queue.clear();
+        self.asks.clear();
+        self.editing = None;
         self.todo.clear();
         self.history = History::default();
         self.transcript = Transcript::after(&self.transcript);

@@ -69,6 +69,14 @@ fn marked(mark: &Mark) -> Option<Cell> {
         Mark::Interrupted => (Tone::Dim, "stopped".to_owned()),
         Mark::Failed { message } => (Tone::Error, message.clone()),
         Mark::Limit { message } => (Tone::Warning, format!("stopped: {message}")),
+        Mark::Decided { what, decision, .. } => {
+            let words = decision.words();
+            match words.strip_prefix('⊘') {
+                Some(rest) => (Tone::Refused, format!("{} · {what}", rest.trim())),
+                None => (Tone::Allowed, format!("{} · {what}", words.trim_start_matches('✓').trim())),
+            }
+        }
+        Mark::Stance { mode, sandbox } => (Tone::Dim, format!("mode {mode} · {sandbox} sandbox")),
         Mark::Checked { .. } | Mark::Blind { .. } | Mark::Completed { .. } => return None,
     };
     Some(Cell::Told { tone, text })

@@ -2,6 +2,7 @@
 
 pub mod board;
 pub mod harness;
+pub mod key;
 pub mod list;
 pub mod model;
 pub mod sessions;
@@ -16,6 +17,7 @@ pub enum Overlay {
     Model(model::ModelPicker),
     Sessions(sessions::SessionPicker),
     Board(board::Board),
+    Key(key::KeyEntry),
 }
 
 impl Overlay {
@@ -26,6 +28,7 @@ impl Overlay {
             Self::Model(picker) => picker.rows(width, height, p),
             Self::Sessions(picker) => picker.rows(width, height, p),
             Self::Board(board) => board.rows(width, height, p),
+            Self::Key(entry) => entry.rows(width, p),
         }
     }
 }

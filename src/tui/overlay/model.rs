@@ -9,7 +9,17 @@ use crate::tui::host::{ModelRow, Speaks};
 use crate::tui::palette::Palette;
 use crate::tui::text;
 
+/// What the picker is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// Another model for this session.
+    Switch,
+    /// The first start: nobody chose one yet.
+    First,
+}
+
 pub struct ModelPicker {
+    purpose: Purpose,
     /// The models, and None for each heading between them.
     rows: Vec<Option<ModelRow>>,
     list: List,
@@ -34,6 +44,8 @@ pub enum Did {
         provider: String,
         name: String,
     },
+    /// Ask for the key of this provider.
+    Key(String),
     /// Make a test call with the row of this number; [`ModelPicker::tried`] tells its end.
     Try {
         row: usize,
@@ -43,32 +55,34 @@ pub enum Did {
 }
 
 impl ModelPicker {
-    pub fn new(speaks: &Speaks, cached: u64, models: Vec<ModelRow>) -> Self {
+    pub fn new(purpose: Purpose, speaks: &Speaks, cached: u64, models: Vec<ModelRow>) -> Self {
         let now = (speaks.model.provider.clone(), speaks.model.name.clone());
         let mut rows: Vec<Option<ModelRow>> = Vec::new();
         let mut listed = Vec::new();
         let mut group = String::new();
         for model in models {
-            if model.provider != group {
-                group.clone_from(&model.provider);
-                let kind = if model.local { "local" } else { "" };
-                let remark = if model.name.is_empty() { model.remark.as_str() } else { kind };
-                let title = if remark.is_empty() { group.clone() } else { format!("{group} · {remark}") };
-                listed.push(Row { columns: vec![title], heading: true, ..Row::default() });
+            // Providers without a key stand in one group, each a row of its own.
+            let title = match (model.name.is_empty(), model.local) {
+                (true, _) => "without a key".to_owned(),
+                (false, true) => format!("{} · on this machine", model.provider),
+                (false, false) => model.provider.clone(),
+            };
+            if title != group {
+                listed.push(Row { columns: vec![title.clone()], heading: true, ..Row::default() });
                 rows.push(None);
+                group = title;
             }
-            if !model.name.is_empty() {
-                let current = (&model.provider, &model.name) == (&now.0, &now.1);
-                listed.push(row(&model, current));
-                rows.push(Some(model));
-            }
+            let current = (&model.provider, &model.name) == (&now.0, &now.1);
+            listed.push(row(&model, current));
+            rows.push(Some(model));
         }
-        Self { rows, list: List::new(listed), now, tried: None, cached }
+        Self { purpose, rows, list: List::new(listed), now, tried: None, cached }
     }
 
     pub fn key(&mut self, key: KeyEvent) -> Did {
         match self.list.key(key) {
             list::Did::Chose(row) => match self.rows.get(row) {
+                Some(Some(model)) if model.name.is_empty() => Did::Key(model.provider.clone()),
                 Some(Some(model)) => {
                     Did::Switch { provider: model.provider.clone(), name: model.name.clone() }
                 }
@@ -81,6 +95,9 @@ impl ModelPicker {
             }) => {
                 let Some(row) = self.list.under() else { return Did::Nothing };
                 let Some(Some(model)) = self.rows.get(row) else { return Did::Nothing };
+                if model.name.is_empty() {
+                    return Did::Nothing;
+                }
                 self.tried = Some((row, Tried::Running));
                 Did::Try { row, provider: model.provider.clone(), name: model.name.clone() }
             }
@@ -101,8 +118,12 @@ impl ModelPicker {
         } else {
             format!("filter: {filter}   {shown} of {all}")
         };
+        let title = match self.purpose {
+            Purpose::Switch => "Model",
+            Purpose::First => "No model is set up yet. Found on this machine:",
+        };
         let head =
-            Line::from(vec![Span::styled("Model", p.strong), Span::styled(format!("   {right}"), p.dim)]);
+            Line::from(vec![Span::styled(title, p.strong), Span::styled(format!("   {right}"), p.dim)]);
         let mut out = vec![text::fit(head, width)];
         let foot = self.foot(width, p);
         let room = height.saturating_sub(out.len() + foot.len()).max(1);
@@ -137,12 +158,22 @@ impl ModelPicker {
             let lost = format!("a switch loses the cache once, about {} tokens", tokens(self.cached));
             lines.push(Line::styled(lost, p.dim));
         }
-        lines.push(Line::styled("enter use · ctrl+t test call · esc", p.dim));
+        let esc = match self.purpose {
+            Purpose::Switch => "esc",
+            Purpose::First => "esc look around without a model",
+        };
+        lines.push(Line::styled(format!("enter use · ctrl+t test call · {esc}"), p.dim));
         lines.into_iter().map(|line| text::fit(line, width)).collect()
     }
 }
 
 fn row(model: &ModelRow, current: bool) -> Row {
+    if model.name.is_empty() {
+        return Row {
+            columns: vec![model.provider.clone(), "enter to add its key".to_owned()],
+            ..Row::default()
+        };
+    }
     let window = model.window.map_or_else(|| "? ctx".to_owned(), |window| format!("{} ctx", tokens(window)));
     let tools = match model.tools {
         Some(true) => "tools ✓",

@@ -7,13 +7,15 @@
 use std::io::{self, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
-use std::sync::{Mutex, Once, PoisonError};
+use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Signal, getpgrp, getsid, kill_current_process_group};
 use rustix::termios::{OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcsetattr};
+
+use signal_hook::consts::signal::SIGCONT;
 
 use super::screen::Alternate;
 
@@ -39,8 +41,12 @@ impl Default for Wishes {
 const RESTORE: &[u8] = b"\x1b[?2026l\x1b[?2004l\x1b[?1004l\x1b[?2031l\x1b[?7h\x1b[m\x1b[?25h";
 /// These do something where they were not on, so each has a mark of whether it is.
 const LEAVE_ALTERNATE: &[u8] = b"\x1b[?1049l";
+const PUSH_KEYS: &[u8] = b"\x1b[>1u";
 const POP_KEYS: &[u8] = b"\x1b[<u";
 const POP_TITLE: &[u8] = b"\x1b[23;0t";
+
+/// To a line of its own, when the viewport could not be taken away; what stood below the cursor goes.
+const BELOW: &[u8] = b"\r\n\x1b[J";
 
 static ALTERNATE: AtomicBool = AtomicBool::new(false);
 static KEYS: AtomicBool = AtomicBool::new(false);
@@ -80,7 +86,7 @@ impl Guard {
     /// If the terminal cannot be written to.
     pub fn push_keys(&mut self) -> io::Result<()> {
         self.kitty = true;
-        if KEYS.swap(true, Ordering::SeqCst) { Ok(()) } else { write(b"\x1b[>1u") }
+        if KEYS.swap(true, Ordering::SeqCst) { Ok(()) } else { write(PUSH_KEYS) }
     }
 
     /// Gives the terminal back for a while, to an editor for example; [`Guard::resume`] takes it again.
@@ -107,8 +113,18 @@ impl Guard {
         if getsid(None).is_ok_and(|session| session == getpgrp()) {
             return Ok(Suspended::Not);
         }
+        let continued = Arc::new(AtomicBool::new(false));
+        let registered = signal_hook::flag::register(SIGCONT, continued.clone())?;
         self.pause();
         kill_current_process_group(Signal::STOP)?;
+        // This thread may run on for a moment, until the others have stopped.
+        for _ in 0..200 {
+            if continued.load(Ordering::SeqCst) {
+                break;
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        signal_hook::low_level::unregister(registered);
         self.resume()?;
         Ok(Suspended::Yes)
     }
@@ -150,9 +166,15 @@ pub enum Suspended {
     Not,
 }
 
-/// The alternate screen is on, or off.
-pub(super) fn note_alternate(way: Alternate) {
+/// The alternate screen is about to be used, or left. Returns what has to be sent on it: terminals keep
+/// the way keys are sent for each screen by itself.
+pub(super) fn note_alternate(way: Alternate) -> &'static [u8] {
     ALTERNATE.store(way == Alternate::Enter, Ordering::SeqCst);
+    match (KEYS.load(Ordering::SeqCst), way) {
+        (false, _) => b"",
+        (true, Alternate::Enter) => PUSH_KEYS,
+        (true, Alternate::Leave) => POP_KEYS,
+    }
 }
 
 /// Whether the terminal owes an answer.
@@ -178,7 +200,7 @@ pub(super) fn restore_at_once() {
     let Some((termios, _)) = BEFORE.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
     give_back(&termios);
     let (done, wait) = mpsc::channel();
-    let bytes = farewell();
+    let bytes = [&farewell(), BELOW].concat();
     let writer = thread::Builder::new().spawn(move || {
         let _ = write(&bytes);
         let _ = done.send(());
@@ -199,6 +221,9 @@ fn give_back(termios: &Termios) {
 
 fn farewell() -> Vec<u8> {
     let mut bytes = Vec::new();
+    if ALTERNATE.load(Ordering::SeqCst) && KEYS.load(Ordering::SeqCst) {
+        bytes.extend_from_slice(POP_KEYS);
+    }
     for (mark, sequence) in [(&ALTERNATE, LEAVE_ALTERNATE), (&KEYS, POP_KEYS), (&TITLE, POP_TITLE)] {
         if mark.swap(false, Ordering::SeqCst) {
             bytes.extend_from_slice(sequence);
@@ -218,8 +243,7 @@ fn restore_on_panic() {
             Some(owner) if owner != thread::current().id() => tracing::error!(%panic, "a thread panicked"),
             Some(_) => {
                 restore();
-                // Below the viewport, if the cursor was in it.
-                let _ = write(b"\r\n\x1b[J");
+                let _ = write(BELOW);
                 tell(panic);
             }
             None => tell(panic),

@@ -10,6 +10,7 @@
 //! clipboard  reading the clipboard by a desktop's programs
 //! ```
 
+pub mod clipboard;
 pub mod escape;
 pub mod guard;
 pub mod input;

@@ -1,12 +1,13 @@
 //! What a terminal can be asked, and what its answers mean.
 //!
-//! One write, after the first frame: background, keys, and last what every terminal answers (DA1). The
+//! One write, after the first frame: background, name, keys, and last what every terminal answers (DA1). The
 //! input thread knows an answer from a key at any time, so nothing waits for one, and a late one never
 //! becomes text.
 
+use super::screen::Reflow;
 use crate::tui::palette::Theme;
 
-const QUESTIONS: &[u8] = b"\x1b]11;?\x1b\\\x1b[?u\x1b[c";
+const QUESTIONS: &[u8] = b"\x1b]11;?\x1b\\\x1b[>q\x1b[?u\x1b[c";
 
 /// The bytes to send, once; none for a terminal that would print them.
 pub fn questions(term: Option<&str>) -> &'static [u8] {
@@ -24,6 +25,11 @@ pub fn guess(colorfgbg: Option<&str>) -> Option<Theme> {
         7 | 9..=15 => Some(Theme::Light),
         _ => None,
     }
+}
+
+/// Of an answer to XTVERSION, such as `XTerm(390)` or `tmux 3.4`: xterm cuts its lines.
+pub(super) fn reflow(name: &str) -> Reflow {
+    if name.starts_with("XTerm(") { Reflow::No } else { Reflow::Yes }
 }
 
 /// Of an answer to OSC 11: `rgb:1e1e/1e1e/2e2e`, also `rgba:…`, with one to four digits for each.

@@ -43,6 +43,7 @@ pub struct Look<'a> {
     pub extent: Extent,
 }
 
+/// How much of a change is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
     /// As in a conversation: folded in the middle, of a new file the start.
@@ -284,16 +285,16 @@ impl Pen<'_> {
         match row {
             Row::Same(number, text) => {
                 let line = self.code.line(&clean_line(text), palette);
-                self.put(*number, " ", line);
+                self.put(*number, " ", &line);
             }
             Row::Removed(number, text) => {
                 let line = line(text, parts, palette.removed_word).style(palette.removed);
-                self.put(*number, "-", line);
+                self.put(*number, "-", &line);
             }
             Row::Added(number, text) => {
                 self.code.line(&clean_line(text), palette);
                 let line = line(text, parts, palette.added_word).style(palette.added);
-                self.put(*number, "+", line);
+                self.put(*number, "+", &line);
             }
             Row::Gap => {
                 // What is open is not known there.
@@ -304,14 +305,14 @@ impl Pen<'_> {
         }
     }
 
-    fn put(&mut self, number: usize, sign: &str, line: Line<'static>) {
+    fn put(&mut self, number: usize, sign: &str, line: &Line<'static>) {
         let (digits, width) = (self.digits, self.look.width.max(1));
         let first = Line::from_iter([
             Span::styled(format!("  {number:>digits$} "), self.look.palette.dim),
             Span::raw(format!("{sign} ")),
         ]);
         let tinted = line.style != Style::new();
-        let rows = wrap(&line, width, Hang::under(first)).into_iter();
+        let rows = wrap(line, width, Hang::under(first)).into_iter();
         self.out.extend(rows.map(|row| if tinted { pad(row, width) } else { row }));
     }
 

@@ -116,7 +116,8 @@ pub(super) fn fitting(grapheme: &str, room: usize) -> (&str, usize) {
     }
 }
 
-fn ascii(text: &str) -> bool {
+/// Whether every byte is a column.
+pub(super) fn ascii(text: &str) -> bool {
     text.bytes().all(|b| matches!(b, b' '..=b'~'))
 }
 

@@ -4,7 +4,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::measure::{columns, cut, fitting, untabbed, width};
+use super::measure::{ascii, columns, cut, fitting, untabbed, width};
 
 /// What stands before the rows of a wrapped line. Where there is little room it is cut to half the columns.
 #[derive(Clone, Debug, Default)]
@@ -59,17 +59,20 @@ struct Piece<'a> {
 }
 
 fn pieces<'a>(line: &'a Line<'_>, room: usize) -> Vec<Piece<'a>> {
-    let spans = line.spans.iter();
-    spans
-        .flat_map(|span| {
-            span.content.graphemes(true).map(move |grapheme| {
-                let (text, columns) = fitting(grapheme, room);
-                Piece { text, columns, style: span.style }
-            })
-        })
-        // The buffer leaves them out as well.
-        .filter(|piece| piece.columns > 0)
-        .collect()
+    let mut all = Vec::with_capacity(line.spans.iter().map(|span| span.content.len()).sum());
+    for span in &line.spans {
+        let (text, style) = (&*span.content, span.style);
+        if ascii(text) {
+            all.extend((0..text.len()).map(|at| Piece { text: &text[at..=at], columns: 1, style }));
+            continue;
+        }
+        all.extend(text.graphemes(true).filter_map(|grapheme| {
+            let (text, columns) = fitting(grapheme, room);
+            // The buffer leaves out what has no columns.
+            (columns > 0).then_some(Piece { text, columns, style })
+        }));
+    }
+    all
 }
 
 struct Rows {

@@ -8,7 +8,7 @@ use crate::model::Model;
 use crate::wire::effort::asked;
 use crate::wire::ids;
 use crate::wire::json;
-use crate::wire::prompt::{Empty, Form, LIMITS, Message, Piece, Prompt, Role, Style, ToolSpec};
+use crate::wire::prompt::{Empty, Form, LIMITS, Message, Piece, Prompt, Role, Style, ToolSpec, lay};
 use crate::wire::provider::Quirks;
 use crate::wire::text::{self, GAP, texts};
 
@@ -41,7 +41,7 @@ pub(super) fn body(prompt: &Prompt, model: &Model, quirks: &Quirks) -> Value {
             Some(field) if LIMITS.contains(&key.as_str()) => field,
             _ => key,
         };
-        body.insert(key.clone(), value.clone());
+        lay(&mut body, key, value);
     }
     quirks.fill(&mut body);
     if body.get("stream") == Some(&Value::Bool(false)) {

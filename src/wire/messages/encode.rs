@@ -11,7 +11,7 @@ use crate::model::Model;
 use crate::wire::effort;
 use crate::wire::ids;
 use crate::wire::json;
-use crate::wire::prompt::{Form, LIMITS, Message, Piece, Prompt, Role, ToolSpec};
+use crate::wire::prompt::{Form, LIMITS, Message, Piece, Prompt, Role, ToolSpec, lay};
 use crate::wire::provider::Quirks;
 use crate::wire::text::{self, GAP};
 
@@ -55,7 +55,7 @@ pub(super) fn body(prompt: &Prompt, model: &Model, quirks: &Quirks) -> Value {
     }
     if let Some(schema) = &prompt.answer {
         let format = json!({"type": "json_schema", "schema": schema});
-        merge(&mut body, "output_config", &json!({"format": format}));
+        lay(&mut body, "output_config", &json!({"format": format}));
     }
     let taken = prompt.body.iter().filter(|(key, _)| quirks.takes(key, &model.name));
     lay_over(&mut body, taken);
@@ -103,13 +103,12 @@ fn lay_over<'a>(body: &mut Map<String, Value>, given: impl Iterator<Item = (&'a 
             (key, _) if LIMITS.contains(&key) => {}
             ("stop", Value::String(_)) => drop(body.insert("stop_sequences".into(), json!([value]))),
             ("stop", _) => drop(body.insert("stop_sequences".into(), value.clone())),
-            ("tool_choice", _) => merge(body, "tool_choice", &choice(value)),
+            ("tool_choice", _) => lay(body, "tool_choice", &choice(value)),
             ("parallel_tool_calls", Value::Bool(false)) => {
-                merge(body, "tool_choice", &json!({"disable_parallel_tool_use": true}));
+                lay(body, "tool_choice", &json!({"disable_parallel_tool_use": true}));
             }
             ("parallel_tool_calls", _) => {}
-            ("output_config", _) => merge(body, "output_config", value),
-            _ => drop(body.insert(key.clone(), value.clone())),
+            (key, _) => lay(body, key, value),
         }
     }
     // A choice that only forbids several calls at once still has to name itself.
@@ -126,15 +125,6 @@ fn choice(value: &Value) -> Value {
             Some(name) => json!({"type": "tool", "name": name}),
             None => value.clone(),
         },
-    }
-}
-
-/// Adds these fields to the object under `key`.
-fn merge(body: &mut Map<String, Value>, key: &str, fields: &Value) {
-    let object = body.entry(key).or_insert_with(|| json!({}));
-    match (object, fields) {
-        (Value::Object(known), Value::Object(more)) => known.extend(more.clone()),
-        (other, fields) => *other = fields.clone(),
     }
 }
 

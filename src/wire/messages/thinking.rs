@@ -62,6 +62,12 @@ pub(super) fn settle(body: &mut Map<String, Value>, turns: &[Turn], model: &Mode
         disable(body);
     }
     let kind = kind(body);
+    match kind.as_deref() {
+        // What a field that was laid over it left there would be refused.
+        Some("disabled") => disable(body),
+        Some("adaptive") => drop(body["thinking"].as_object_mut().map(|it| it.shift_remove("budget_tokens"))),
+        Some(_) | None => {}
+    }
     let on = matches!(kind.as_deref(), Some("enabled" | "adaptive"));
     sampling(body, model.thinking, on);
     if on {

@@ -11,7 +11,7 @@ use crate::model::{Model, Thinking};
 use crate::wire::effort;
 use crate::wire::ids;
 use crate::wire::json;
-use crate::wire::prompt::{Form, Free, LIMITS, Message, Piece, Prompt, Role, ToolSpec};
+use crate::wire::prompt::{Form, Free, LIMITS, Message, Piece, Prompt, Role, ToolSpec, lay};
 use crate::wire::provider::Quirks;
 use crate::wire::text::{self, GAP, texts};
 
@@ -51,26 +51,11 @@ pub(super) fn body(prompt: &Prompt, model: &Model, quirks: &Quirks) -> Value {
     }
     body.insert("stream".into(), prompt.stream.into());
     for (key, value) in prompt.body.iter().filter(|(key, _)| quirks.takes(key, &model.name)) {
-        overlay(&mut body, key, value);
+        let key = if LIMITS.contains(&key.as_str()) { "max_output_tokens" } else { key };
+        lay(&mut body, key, value);
     }
     quirks.fill(&mut body);
     body.into()
-}
-
-/// Lays a field of the manifest over the body. Of an object only what it names changes.
-fn overlay(body: &mut Map<String, Value>, key: &str, value: &Value) {
-    let key = match key {
-        limit if LIMITS.contains(&limit) => "max_output_tokens",
-        other => other,
-    };
-    match (body.get_mut(key), value) {
-        (Some(Value::Object(under)), Value::Object(over)) => {
-            under.extend(over.iter().map(|(key, value)| (key.clone(), value.clone())));
-        }
-        _ => {
-            body.insert(key.to_owned(), value.clone());
-        }
-    }
 }
 
 /// Asks for so much thinking. This API has one way to say it, a word; servers that

@@ -6,6 +6,7 @@ use super::*;
 use crate::harness::dialect;
 use crate::harness::kit::Loaded;
 use crate::harness::testing::{Bench, call, calls, forked, loaded, reply, text};
+use crate::model::Stop;
 
 fn read_by(harness: &Loaded, parts: Vec<Part>, stop: Stop) -> (Verdict, Reply) {
     let bench = Bench::new();

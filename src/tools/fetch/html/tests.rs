@@ -51,6 +51,7 @@ fn broken_pages_keep_their_words() {
         ("<a href='javascript:alert(1)'>x</a>", "x"),
         ("<a href='https://example.org/'></a>x", "x"),
         ("</p\u{2028}é=\"'>x", "x"),
+        ("<svg><svg/></svg>x", "x"),
     ];
     for (page, want) in table {
         assert_eq!(said(page, Form::Markdown), want, "{page}");
@@ -65,6 +66,15 @@ fn a_hostile_page_takes_time_in_proportion() {
         let page = part.repeat(60_000);
         assert!(said(&page, Form::Markdown).len() < 40 * page.len());
     }
+}
+
+#[test]
+fn a_page_cannot_make_much_of_little() {
+    let base = format!("https://example.org/{}", "x".repeat(4_000)).parse().expect("an address");
+    let read = read(&"<a href=>y</a> ".repeat(60_000), Form::Markdown, &base);
+    assert!(read.text.len() < MOST + 5_000, "{}", read.text.len());
+    let open = super::read(&format!("<title>{}", "word ".repeat(60_000)), Form::Markdown, &base);
+    assert_eq!(open.title.map(|title| title.len()), Some(TITLE));
 }
 
 proptest::proptest! {

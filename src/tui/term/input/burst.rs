@@ -8,9 +8,10 @@
 //! 2. Any other run is keys: `hello` and Enter written at once is a word and Enter. If its text is
 //!    longer than [`LONG`] characters, the text is a paste, and Enter behind it is still Enter.
 //! 3. Nobody waits for a key that was typed: a run of a few characters without a break goes on at once,
-//!    as does Enter with a pause before it. Only an Enter less than [`GAP`] behind text, and what is too
-//!    much to be typed, are held until the next pause. In a large run it is [`SLOW`], as a busy machine
-//!    makes pauses of its own; text as short as that after a paste belongs to the paste.
+//!    as does Enter with a pause before it. An Enter right behind text is held for [`ENTER`], which a
+//!    script that types the next thing takes longer than; what is too much to be typed, until the next
+//!    pause of [`GAP`]. In a large run that is [`SLOW`], as a busy machine makes pauses of its own; text
+//!    as short as that after a paste belongs to the paste.
 //!
 //! Pure: the time is told.
 
@@ -22,7 +23,8 @@ use super::keys;
 use super::parse::Token;
 
 const GAP: Duration = Duration::from_millis(8);
-const SLOW: Duration = Duration::from_millis(60);
+const ENTER: Duration = Duration::from_millis(3);
+const SLOW: Duration = Duration::from_millis(100);
 /// Characters without a break that are passed on as they come, in one read.
 const FEW: usize = 16;
 /// Characters from which a run is large.
@@ -108,7 +110,11 @@ impl Burst {
     }
 
     fn gap(&self) -> Duration {
-        if self.pasted || self.count > LARGE { SLOW } else { GAP }
+        match self.pasted || self.count > LARGE {
+            true => SLOW,
+            false if self.has_break() => ENTER,
+            false => GAP,
+        }
     }
 }
 

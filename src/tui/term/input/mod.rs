@@ -24,7 +24,7 @@ use rustix::termios::tcgetwinsize;
 use signal_hook::consts::signal::SIGWINCH;
 use tokio::sync::mpsc;
 
-use super::guard;
+use super::{Reflow, guard};
 use crate::tui::palette::Theme;
 use burst::Burst;
 use parse::{Parser, Token};
@@ -45,6 +45,8 @@ pub enum Input {
     Focus(bool),
     /// Of what the terminal says its background is; Dark or Light.
     Background(Theme),
+    /// What the terminal does with its lines, by what it says it is: call [`super::Screen::set_reflow`].
+    Reflow(Reflow),
     /// The terminal can tell keys apart: call [`guard::Guard::push_keys`].
     Kitty,
     /// The terminal is gone; nothing follows.
@@ -249,6 +251,7 @@ fn input(token: Token) -> Option<Input> {
         Token::Paste(text) => Input::Paste(text),
         Token::Focus(gained) => Input::Focus(gained),
         Token::Background(theme) => Input::Background(theme),
+        Token::Reflow(reflow) => Input::Reflow(reflow),
         Token::Kitty => Input::Kitty,
         Token::Answered => {
             guard::note_asked(false);

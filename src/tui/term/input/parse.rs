@@ -11,7 +11,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::keys;
 use crate::tui::palette::Theme;
-use crate::tui::term::probe;
+use crate::tui::term::{Reflow, probe};
 
 /// What bytes turned out to be.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +20,7 @@ pub(super) enum Token {
     Paste(String),
     Focus(bool),
     Background(Theme),
+    Reflow(Reflow),
     /// The terminal knows kitty's keyboard protocol.
     Kitty,
     /// The last question is answered.
@@ -234,7 +235,11 @@ fn string(bytes: &[u8]) -> Step {
         // Broken off.
         _ => return Step::Took(2 + end, None),
     };
-    let colour = body[..end].strip_prefix(b"11;").filter(|_| bytes[1] == b']');
-    let theme = colour.and_then(|colour| probe::background(std::str::from_utf8(colour).ok()?));
-    Step::Took(whole, theme.map(Token::Background))
+    let body = std::str::from_utf8(&body[..end]).unwrap_or_default();
+    let answer = match bytes[1] {
+        b']' => body.strip_prefix("11;").and_then(probe::background).map(Token::Background),
+        b'P' => body.strip_prefix(">|").map(|name| Token::Reflow(probe::reflow(name))),
+        _ => None,
+    };
+    Step::Took(whole, answer)
 }

@@ -13,6 +13,7 @@ fn say(token: &Token) -> String {
         Token::Paste(text) => return format!("paste({text})"),
         Token::Focus(gained) => return format!("focus({gained})"),
         Token::Background(theme) => return format!("background({theme:?})").to_lowercase(),
+        Token::Reflow(reflow) => return format!("reflow({reflow:?})").to_lowercase(),
         Token::Kitty => return "kitty".into(),
         Token::Answered => return "answered".into(),
     };
@@ -75,7 +76,8 @@ const KEYS: &[(&[u8], &str)] = &[
     (b"\x1b]11;nonsense\x07a\x1b]52;c;aGk=\x1b\\b", "a b"),
     (b"\x1b[?1u\x1b[?62;22c", "kitty answered"),
     (b"\x1b[?997;2n\x1b[?2026;2$y\x1b[?12;40R\x1b[4;600;800t", "background(light)"),
-    (b"\x1bP>|term 1.0\x1b\\a\x1bP1+r544e\x1b\\b\x1b_Gi=1;OK\x1b\\c", "a b c"),
+    (b"\x1bP>|XTerm(390)\x1b\\\x1bP>|tmux 3.4\x1b\\", "reflow(no) reflow(yes)"),
+    (b"\x1bP1+r544e\x1b\\b\x1b_Gi=1;OK\x1b\\c", "b c"),
     (b"\x1b[<0;10;20Ma\x1b[<35;1;1mb\x1b[M !!c", "a b c"),
     (b"\x1b[99;99;99z\x1b[>1ma", "a"),
     // Keys that begin as answers do.
@@ -185,6 +187,7 @@ fn a_burst_is_a_paste_only_if_nobody_could_have_typed_it() {
         (&[("/model gpt\r\n", 0)], &["/model gpt", "⏎"]),
         (&[("h", 0), ("e", 2), ("y", 2), ("\r", 2)], &["hey", "⏎"]),
         (&[("日本語\r", 0)], &["日本語", "⏎"]),
+        (&[("hi\r", 0), ("typed", 5), ("\r", 1)], &["hi", "⏎", "typed", "⏎"]),
         // A person.
         (&[("h", 0), ("i", 90), ("\r", 120), ("y", 80)], &["hi", "⏎", "y"]),
         (&[("\r", 0), ("\r", 30)], &["⏎", "⏎"]),

@@ -105,6 +105,11 @@ impl<W: Write> Screen<W> {
         self
     }
 
+    /// The same, once the terminal has said what it is.
+    pub fn set_reflow(&mut self, reflow: Reflow) {
+        self.reflow = reflow;
+    }
+
     /// With [`Theme::Plain`] no colour is written, whatever the cells say.
     pub fn set_theme(&mut self, theme: Theme) {
         self.theme = theme;
@@ -135,7 +140,7 @@ impl<W: Write> Screen<W> {
         let area = Rect::new(0, 0, self.size.width, height);
         let mut buffer = Buffer::empty(area);
         let cursor = draw(area, &mut buffer);
-        let mut rows = if self.full.is_some() { Vec::new() } else { std::mem::take(&mut self.pending) };
+        let mut rows = if self.full.is_some() { Vec::new() } else { self.take_pending() };
         let above = rows.len();
         rows.extend((0..height).map(|y| Row::of_buffer(&buffer, y)));
         self.draw(rows, above, cursor)
@@ -146,7 +151,7 @@ impl<W: Write> Screen<W> {
     pub fn leave(&mut self) -> io::Result<()> {
         self.alternate(Alternate::Leave)?;
         if self.started || !self.pending.is_empty() {
-            let mut rows = std::mem::take(&mut self.pending);
+            let mut rows = self.take_pending();
             let above = rows.len();
             rows.push(Row::default());
             self.draw(rows, above, Some(Position::ORIGIN))?;
@@ -162,19 +167,19 @@ impl<W: Write> Screen<W> {
     pub fn alternate(&mut self, way: Alternate) -> io::Result<()> {
         match (way, self.full.take()) {
             (Alternate::Enter, None) => {
-                self.queued.extend_from_slice(b"\x1b[?1049h\x1b[H");
-                super::guard::note_alternate(Alternate::Enter);
+                self.queued.extend_from_slice(b"\x1b[?1049h");
+                self.queued.extend_from_slice(super::guard::note_alternate(Alternate::Enter));
+                self.queued.extend_from_slice(b"\x1b[H");
                 self.full = Some((Region::unknown(self.size.height.into()), self.size));
                 Ok(())
             }
             (Alternate::Leave, Some((_, before))) => {
+                self.queued.extend_from_slice(super::guard::note_alternate(Alternate::Leave));
                 self.queued.extend_from_slice(b"\x1b[?1049l");
                 let now = std::mem::replace(&mut self.size, before);
                 self.resize(now);
                 let queued = std::mem::take(&mut self.queued);
-                self.send(&queued)?;
-                super::guard::note_alternate(Alternate::Leave);
-                Ok(())
+                self.send(&queued)
             }
             (_, full) => {
                 self.full = full;
@@ -223,6 +228,12 @@ impl<W: Write> Screen<W> {
         self.out.flush()
     }
 
+    /// The size may have changed since they were committed.
+    fn take_pending(&mut self) -> Vec<Row> {
+        let width = self.size.width;
+        self.pending.drain(..).flat_map(|row| row.split(width)).collect()
+    }
+
     fn draw(&mut self, mut rows: Vec<Row>, above: usize, cursor: Option<Position>) -> io::Result<()> {
         if self.theme == Theme::Plain {
             rows.iter_mut().for_each(Row::bleach);
@@ -248,7 +259,7 @@ impl<W: Write> Screen<W> {
             self.depth -= old.saturating_sub(rows.len()).min(self.depth - 1);
             let view = rows.split_off(above);
             self.view.settle(view, above);
-            self.record(rows);
+            self.record(&rows);
         } else if let Some((region, _)) = &mut self.full {
             region.settle(rows, 0);
         }

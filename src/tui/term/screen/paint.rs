@@ -151,8 +151,7 @@ impl<'a> Paint<'a> {
         let (changes, erase) = row.changes(was);
         for columns in changes {
             self.go(index, columns.start);
-            self.region.column = Some(columns.end);
-            row.write(columns, &mut self.pen, &mut self.out);
+            self.region.column = row.write(columns, &mut self.pen, &mut self.out);
         }
         if erase {
             self.go(index, row.width());
@@ -170,8 +169,7 @@ impl<'a> Paint<'a> {
         } else if full {
             self.pen.erase(b"\x1b[K", &mut self.out);
         }
-        row.write(0..row.width(), &mut self.pen, &mut self.out);
-        self.region.column = Some(row.width());
+        self.region.column = row.write(0..row.width(), &mut self.pen, &mut self.out);
         if !full && !erase_below {
             self.pen.erase(b"\x1b[K", &mut self.out);
         }

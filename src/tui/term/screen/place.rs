@@ -108,7 +108,7 @@ impl<W: Write> Screen<W> {
     }
 
     /// The rows of a frame are drawn: `committed` stand above the viewport now.
-    pub(super) fn record(&mut self, committed: Vec<Row>) {
+    pub(super) fn record(&mut self, committed: &[Row]) {
         if let Some(stood) = self.ghosts.stood.take() {
             (self.ghosts.lines, self.ghosts.head) = stood.behead(self.size.width, self.reflow);
         }

@@ -3,6 +3,7 @@
 //! Knows nothing of where on the screen a row stands.
 
 use std::io::Write as _;
+use std::ops::Range;
 
 use ratatui::buffer::{Buffer, Cell, CellWidth};
 use ratatui::style::{Color, Modifier, Style};
@@ -97,22 +98,47 @@ impl Row {
         self.0.iter().map(Cell::symbol).collect()
     }
 
-    /// Writes the columns from `from` to before `to`; columns that the row does not have are blanks.
-    pub(super) fn write(&self, columns: std::ops::Range<usize>, pen: &mut Pen, out: &mut Vec<u8>) {
-        let blank = Cell::new(" ");
+    /// Cut into rows that fit.
+    pub(super) fn split(mut self, width: u16) -> Vec<Self> {
+        let mut rows = Vec::new();
+        while self.0.len() > width.into() {
+            let mut cut = usize::from(width);
+            while cut > 1 && self.0[cut].symbol() == COVERED {
+                cut -= 1;
+            }
+            let rest = self.0.split_off(cut);
+            rows.push(std::mem::replace(&mut self, Self(rest)));
+        }
+        rows.push(self);
+        rows.iter_mut().for_each(Self::trim);
+        rows
+    }
+
+    /// Writes a stretch of its columns. Returns where the cursor is then, if that is certain: terminals
+    /// do not agree on the width of what consists of several characters, so it is set again behind it.
+    pub(super) fn write(&self, columns: Range<usize>, pen: &mut Pen, out: &mut Vec<u8>) -> Option<usize> {
+        let (mut certain, end) = (true, columns.end);
         for column in columns {
-            let cell = self.0.get(column).unwrap_or(&blank);
+            let cell = &self.0[column];
+            if cell.symbol() == COVERED {
+                continue;
+            }
+            if !certain {
+                let _ = write!(out, "\x1b[{}G", column + 1);
+            }
             pen.take(cell, out);
             out.extend_from_slice(cell.symbol().as_bytes());
+            certain = cell.symbol().chars().nth(1).is_none();
         }
+        certain.then_some(end)
     }
 
     /// The stretches of columns in which `self` has to be written over `old`, with whether the rest of
     /// the row behind the last of them has to be erased.
-    pub(super) fn changes(&self, old: &Self) -> (Vec<std::ops::Range<usize>>, bool) {
+    pub(super) fn changes(&self, old: &Self) -> (Vec<Range<usize>>, bool) {
         /// Columns that are cheaper written again than jumped over.
         const GAP: usize = 5;
-        let mut found: Vec<std::ops::Range<usize>> = Vec::new();
+        let mut found: Vec<Range<usize>> = Vec::new();
         let blank = Cell::new(" ");
         let mut column = 0;
         while column < self.0.len() {

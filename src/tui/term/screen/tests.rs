@@ -126,6 +126,14 @@ fn wide_characters_are_never_cut() {
 }
 
 #[test]
+fn the_cursor_is_set_again_behind_what_terminals_measure_differently() {
+    let mut bench = Bench::new(20, 4);
+    bench.commit(&["e\u{301}x👩\u{200d}👩y", "ab"]);
+    let bytes = bench.frame(&["> "]);
+    assert!(bytes.contains("e\u{301}\x1b[2Gx👩\u{200d}👩\x1b[5Gy\x1b[K\r\nab"), "{bytes:?}");
+}
+
+#[test]
 fn a_plain_screen_has_no_colour() {
     let mut bench = Bench::new(20, 5);
     let bad =
@@ -190,7 +198,8 @@ fn a_streamed_character_costs_at_most_eight_bytes() {
 enum Step {
     Commit(Vec<String>),
     Frame(Vec<String>),
-    Resize(u16, u16),
+    /// Several sizes in a row.
+    Resize(Vec<(u16, u16)>),
 }
 
 /// Committed text is in capitals and Chinese, that of the viewport in small letters and kana.
@@ -203,7 +212,7 @@ fn steps_of(row: &'static str, sizes: impl Strategy<Value = (u16, u16)>) -> impl
     let step = prop_oneof![
         3 => proptest::collection::vec(line, 0..12).prop_map(Step::Commit),
         5 => proptest::collection::vec(row, 1..9).prop_map(Step::Frame),
-        2 => sizes.prop_map(|(width, height)| Step::Resize(width, height)),
+        2 => proptest::collection::vec(sizes, 1..4).prop_map(Step::Resize),
     ];
     proptest::collection::vec(step, 0..25)
 }
@@ -228,15 +237,17 @@ fn full_bench(width: u16, height: u16) -> Bench {
 /// Takes the steps; after each, what was committed is there once and in order, and the viewport last.
 fn follow(bench: &mut Bench, steps: Vec<Step>, repaints: bool) -> Result<(), TestCaseError> {
     let (mut committed, mut view) = (Vec::new(), vec!["v".to_owned()]);
-    for step in steps {
+    for step in steps.into_iter().chain([Step::Frame(vec!["end".to_owned()])]) {
         match step {
             Step::Commit(lines) => {
                 bench.commit(&lines.iter().map(String::as_str).collect::<Vec<_>>());
                 committed.extend(lines);
+                // Drawn with the next step.
+                continue;
             }
             Step::Frame(rows) => view = rows,
-            Step::Resize(width, height) => {
-                bench.resize(width, height);
+            Step::Resize(sizes) => {
+                sizes.into_iter().for_each(|(width, height)| bench.resize(width, height));
                 if repaints {
                     let lines: Vec<Line<'_>> =
                         committed.iter().map(|line| Line::raw(line.as_str())).collect();
@@ -311,7 +322,7 @@ proptest! {
         widths.sort_unstable_by(|a, b| b.cmp(a));
         heights.sort_unstable_by(|a, b| b.cmp(a));
         let sizes = widths.into_iter().zip(heights).chain([(100, 60)]);
-        let steps = sizes.map(|(width, height)| Step::Resize(width, height));
+        let steps = sizes.map(|size| Step::Resize(vec![size]));
         let mut bench = full_bench(60, 20);
         follow(&mut bench, std::iter::once(Step::Frame(view)).chain(steps).collect(), false)?;
         nothing_else(&bench)?;

@@ -159,7 +159,7 @@ impl Lexer<'_> {
     /// One token that begins with this character.
     fn one(&mut self, c: char) {
         let markup = self.lexicon.habit == Habit::Markup;
-        if self.lexicon.quotes.contains(c) && !(markup && !self.within_tag()) {
+        if self.lexicon.quotes.contains(c) && (!markup || self.within_tag()) {
             self.quoted(c);
         } else if c.is_ascii_digit() && !markup && !self.within_word() {
             let end = self.while_in(|c| c.is_alphanumeric() || c == '_' || c == '.');

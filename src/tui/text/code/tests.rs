@@ -1,3 +1,5 @@
+//! What coloured code looks like.
+
 use proptest::prelude::*;
 
 use super::super::shot::shot;

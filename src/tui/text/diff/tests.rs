@@ -1,3 +1,5 @@
+//! What changes of files look like, and that they fit.
+
 use proptest::prelude::*;
 
 use super::super::measure::columns;

@@ -6,6 +6,9 @@ use super::super::clean_line;
 /// A line that holds more bytes is taken in parts.
 const LINE: usize = 8 * 1024;
 
+/// Containers in one another whose marks are followed.
+const DEPTH: usize = 32;
+
 /// Text that has arrived, line by line.
 #[derive(Clone, Default)]
 pub(super) struct Source {
@@ -105,6 +108,17 @@ pub(super) fn indent(line: &str) -> usize {
     blanks.fold(0, |column, c| if c == '\t' { (column / 4 + 1) * 4 } else { column + 1 })
 }
 
+/// The line from a column on, where nothing but ASCII stands before that.
+pub(super) fn behind(line: &str, column: usize) -> &str {
+    let mut at = 0;
+    let start = line.char_indices().find(|(_, c)| {
+        let here = at;
+        at = if *c == '\t' { (at / 4 + 1) * 4 } else { at + 1 };
+        here >= column
+    });
+    start.map_or("", |(at, _)| &line[at..])
+}
+
 fn rule(body: &str) -> bool {
     ['-', '*', '_'].into_iter().any(|mark| {
         body.chars().filter(|c| *c == mark).count() >= 3
@@ -142,11 +156,12 @@ pub(super) fn inside(mut line: &str, fence: &mut Option<Fence>) -> bool {
         }
         return false;
     }
-    loop {
+    // Deeper than anybody nests; each level costs the whole line.
+    for _ in 0..DEPTH {
         match Shape::of(line) {
             Shape::Text => return true,
             // Nested, and so on; what holds the text there need not be known.
-            Shape::Item(marker) => line = line.get(marker.content..).unwrap_or_default(),
+            Shape::Item(marker) => line = behind(line, marker.content),
             Shape::Quote => line = quoted(line),
             Shape::Fence(opened) => {
                 *fence = Some(opened);
@@ -160,6 +175,7 @@ pub(super) fn inside(mut line: &str, fence: &mut Option<Fence>) -> bool {
             Shape::Blank | Shape::Heading | Shape::Rule => return false,
         }
     }
+    true
 }
 
 /// A fence that was opened.
@@ -235,8 +251,7 @@ impl Marker {
 
     /// Whether a list may begin with this line right below a paragraph.
     pub(super) fn interrupts(&self, line: &str) -> bool {
-        line.get(self.content..).is_some_and(|text| !text.trim().is_empty())
-            && matches!(self.number, None | Some(1))
+        !behind(line, self.content).trim().is_empty() && matches!(self.number, None | Some(1))
     }
 
     /// The marker of an item that goes on, up to its text.

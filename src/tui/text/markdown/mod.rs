@@ -21,7 +21,7 @@ use crate::tui::palette::Palette;
 /// An open block that holds more bytes is given as far as it has come.
 const BLOCK: usize = 16 * 1024;
 
-/// Markdown from first to last character. Widths are in columns; all calls between two ends are made with the same.
+/// Markdown from first to last character. Widths are in columns, and may change: what was given stays as it was.
 #[derive(Clone, Default)]
 pub struct Markdown {
     source: Source,
@@ -82,6 +82,7 @@ pub fn render(source: &str, width: usize, palette: &Palette) -> Vec<Line<'static
 }
 
 impl Markdown {
+    /// Nothing yet.
     pub fn new() -> Self {
         Self::default()
     }
@@ -138,7 +139,7 @@ impl Markdown {
             Open::Nothing => false,
             Open::Text => {
                 if lines::underline(line) {
-                    self.add(line, out);
+                    self.add(line);
                     self.close(out);
                     return;
                 }
@@ -175,7 +176,7 @@ impl Markdown {
             }
         };
         if goes_on {
-            self.add(line, out);
+            self.add(line);
         } else {
             self.begin(line, shape, out);
         }
@@ -197,7 +198,7 @@ impl Markdown {
         match shape {
             Shape::Blank => {}
             Shape::Heading | Shape::Rule => {
-                self.add(line, out);
+                self.add(line);
                 self.open = Open::Text;
                 self.close(out);
             }
@@ -213,28 +214,28 @@ impl Markdown {
                 let mut fence = None;
                 let lazy = lines::inside(lines::quoted(line), &mut fence);
                 self.open = Open::Quote { fence, lazy };
-                self.add(line, out);
+                self.add(line);
             }
             Shape::Item(marker) => {
                 let number = marker.number.map(|own| self.count.map_or(own, |count| count.saturating_add(1)));
                 self.count = number;
                 let mut fence = None;
-                let lazy = lines::inside(line.get(marker.content..).unwrap_or_default(), &mut fence);
+                let lazy = lines::inside(lines::behind(line, marker.content), &mut fence);
                 self.open = Open::Item(Item { marker, number, shift: 0, fence, blank: false, lazy });
-                self.add(line, out);
+                self.add(line);
             }
             Shape::Indented => {
                 self.open = Open::Indented;
-                self.add(line, out);
+                self.add(line);
             }
             Shape::Text => {
                 self.open = Open::Text;
-                self.add(line, out);
+                self.add(line);
             }
         }
     }
 
-    fn add(&mut self, line: &str, _: &mut Out<'_>) {
+    fn add(&mut self, line: &str) {
         self.block.push_str(line);
         self.block.push('\n');
     }
@@ -289,7 +290,7 @@ impl Markdown {
         if !self.gap {
             rows.resize(held, Line::default());
         }
-        rows.extend(wrap(&painted, out.width, Hang::new(CODE, behind(line))));
+        rows.extend(wrap(&painted, out.width, Hang::new(CODE, hang(line))));
         self.give(rows, out);
     }
 
@@ -309,7 +310,7 @@ impl Markdown {
 const CODE: &str = "  ";
 
 /// What the rest of a long line of code stands behind: further in than its start.
-fn behind(line: &str) -> String {
+fn hang(line: &str) -> String {
     format!("{CODE}  {}", " ".repeat(lines::indent(line)))
 }
 
@@ -342,7 +343,7 @@ impl Item {
         if shifted >= content {
             self.blank = false;
             let line = format!("{}{line}", " ".repeat(shifted - indent));
-            self.lazy = lines::inside(&line[content.min(line.len())..], &mut self.fence);
+            self.lazy = lines::inside(lines::behind(&line, content), &mut self.fence);
             return Some(line);
         }
         let goes_on = match shape {

@@ -1,3 +1,5 @@
+//! Markdown as rows, at once and in pieces.
+
 use proptest::prelude::*;
 
 use super::super::measure::columns;

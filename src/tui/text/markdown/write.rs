@@ -1,14 +1,14 @@
 //! One block of Markdown as rows.
 
-use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{BlockQuoteKind, CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::super::code::Code;
 use super::super::measure::columns;
 use super::super::{Hang, clean, clean_line, wrap};
+use super::CODE;
 use super::table::Table;
-use super::{CODE, behind};
 use crate::tui::palette::Palette;
 
 /// What the item that a block is begins with.
@@ -156,7 +156,7 @@ impl<'p> Writer<'p> {
                 self.open(Level { first: bar.clone(), rest: bar, loose: true, ..Level::default() });
                 if let Some(kind) = kind {
                     self.begin();
-                    self.put(&Line::styled(format!("{kind:?}"), p.quote.patch(p.strong)));
+                    self.put(&Line::styled(title(kind), p.quote.patch(p.strong)));
                     self.level().filled = false;
                 }
             }
@@ -291,7 +291,7 @@ impl<'p> Writer<'p> {
         let start = if language.is_empty() { lines.iter().position(full).unwrap_or(end) } else { 0 };
         for line in &lines[start..end] {
             let painted = code.line(line, self.palette);
-            self.level().rest = Line::raw(behind(line));
+            self.level().rest = Line::raw(super::hang(line));
             self.level().used = false;
             self.put(&painted);
         }
@@ -411,6 +411,17 @@ impl<'p> Writer<'p> {
 
     fn indent(&self) -> usize {
         columns(&self.hang().rest)
+    }
+}
+
+/// What a quote of a kind says of itself.
+fn title(kind: BlockQuoteKind) -> &'static str {
+    match kind {
+        BlockQuoteKind::Note => "Note",
+        BlockQuoteKind::Tip => "Tip",
+        BlockQuoteKind::Important => "Important",
+        BlockQuoteKind::Warning => "Warning",
+        BlockQuoteKind::Caution => "Caution",
     }
 }
 

@@ -3,15 +3,18 @@
 //! Pure: a template reads what it is given, never the machine. Its names are checked when it is
 //! loaded, so that a typing error is found before a session starts.
 
+mod folder;
+mod lists;
+
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::sync::Arc;
 
 use anyhow::Context;
 use minijinja::value::{Kwargs, Serde, Value, ValueKind};
-use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior};
+use minijinja::{AutoEscape, Environment, Error, ErrorKind, State, UndefinedBehavior};
 
-use crate::model::{Entry, Instructions, Model, Scene};
+use crate::model::{Instructions, Model, Scene};
 
 use super::load::{LoadError, nearest};
 use super::tool::{Param, Tools};
@@ -54,7 +57,7 @@ impl Origin {
 
 /// Work that one text may take, in instructions of minijinja and what it charges for memory: far above
 /// what a long answer needs, and over in less than a second.
-const WORK: u64 = 5_000_000;
+const WORK: u64 = 500_000;
 
 /// Bytes that one text may come to.
 const LONGEST: usize = 2 * 1024 * 1024;
@@ -94,6 +97,7 @@ impl Texts {
             named.assert_all_used()?;
             numbered(text, from, (width, &gap))
         });
+        env.add_filter("middle", middle);
         env.add_filter("chomp", |text: &str| text.trim_end_matches(['\n', '\r']).to_owned());
         Self { env, places: BTreeMap::new() }
     }
@@ -130,6 +134,9 @@ impl Texts {
         }
         let added = self.env.add_template_owned(name.to_owned(), text.to_owned());
         added.map_err(|e| origin.broken(e.line(), e.detail().unwrap_or("no valid template").to_owned()))?;
+        if let Some((line, what)) = lists::fault(text) {
+            return Err(origin.broken(Some(line), what));
+        }
         let template = self.env.get_template(name).map_err(|e| origin.broken(None, e.to_string()))?;
         let globals: Vec<&str> = self.env.globals().map(|(name, _)| name).collect();
         let known = || known.iter().copied().flatten().chain(&globals).copied();
@@ -143,6 +150,11 @@ impl Texts {
         }
         self.places.insert(name.to_owned(), (text.to_owned(), origin));
         Ok(())
+    }
+
+    /// Whether the template has this fact in it.
+    pub fn reads(&self, name: &str, fact: &str) -> bool {
+        self.env.get_template(name).is_ok_and(|template| template.undeclared_variables(false).contains(fact))
     }
 
     pub fn has(&self, name: &str) -> bool {
@@ -263,6 +275,10 @@ impl Values {
         self
     }
 
+    pub fn text(&self, name: &str) -> &str {
+        self.0.get(name).and_then(Value::as_str).unwrap_or_default()
+    }
+
     fn set(&mut self, name: &'static str, value: Value) {
         self.0.insert(name, value);
     }
@@ -324,22 +340,25 @@ impl Values {
             .with("network", scene.network);
         let time = scene.time.clone();
         self.set("date", Value::from_function(move |format: &str| date(&time, format)));
-        let (entries, cwd) = (scene.listing.clone(), scene.cwd.clone());
-        let tree_entries = entries.clone();
-        self.set("tree", Value::from_function(move |limit: usize| tree(&cwd, &tree_entries, limit)));
-        self.set(
-            "listing",
-            Value::from_function(move |named: Kwargs| {
-                let depth = named.get::<Option<usize>>("depth")?.unwrap_or(1);
-                let limit = named.get::<Option<usize>>("limit")?.unwrap_or(20);
-                let tree = named.get::<Option<bool>>("tree")?.unwrap_or(false);
-                named.assert_all_used()?;
-                Ok::<_, Error>(match tree {
-                    true => outline(&entries, depth, limit),
-                    false => listing(&entries, depth, limit),
-                })
-            }),
-        );
+        let (entries, cwd) = (Arc::new(scene.listing.clone()), scene.cwd.clone());
+        let all = entries.clone();
+        let tree = move |state: &State<'_, '_>, limit: usize| {
+            state.consume_fuel(all.len() as u64)?;
+            Ok::<_, Error>(folder::tree(&cwd, &all, limit))
+        };
+        self.set("tree", Value::from_function(tree));
+        let listing = move |state: &State<'_, '_>, named: Kwargs| {
+            let depth = named.get::<Option<usize>>("depth")?.unwrap_or(1);
+            let limit = named.get::<Option<usize>>("limit")?.unwrap_or(20);
+            let tree = named.get::<Option<bool>>("tree")?.unwrap_or(false);
+            named.assert_all_used()?;
+            state.consume_fuel(entries.len() as u64)?;
+            Ok::<_, Error>(match tree {
+                true => folder::outline(&entries, depth, limit),
+                false => folder::listing(&entries, depth, limit),
+            })
+        };
+        self.set("listing", Value::from_function(listing));
         let files = files.clone();
         self.set(
             "file",
@@ -373,6 +392,19 @@ fn quote(value: &Value) -> Result<String, Error> {
             .map(|words| words.join(" ")),
         _ => Ok(super::bind::quoted(&value.to_string())),
     }
+}
+
+/// What is left of a text of more than `most` bytes when its middle goes: `head`, `tail`, `left_out`. None
+/// for one that is short enough.
+fn middle(text: &str, most: usize) -> Value {
+    if text.len() <= most {
+        return Value::from(());
+    }
+    let whole = |at: &usize| text.is_char_boundary(*at);
+    let head = &text[..(0..=most / 2).rev().find(whole).unwrap_or(0)];
+    let tail = &text[(text.len() - most / 2..).find(whole).unwrap_or(text.len())..];
+    let left_out = text.len() - head.len() - tail.len();
+    Value::from(Serde(serde_json::json!({ "head": head, "tail": tail, "left_out": left_out })))
 }
 
 fn row((name, param): (&str, &Param)) -> serde_json::Value {
@@ -411,17 +443,6 @@ fn date(time: &str, format: &str) -> Result<String, Error> {
     moment.to_string(format).map_err(|e| wrong(&e))
 }
 
-/// Paths to a depth, folders with a slash.
-fn listing(entries: &[Entry], depth: usize, limit: usize) -> String {
-    let near: Vec<&Entry> = entries.iter().filter(|e| e.path.split('/').count() <= depth).collect();
-    let mut lines: Vec<String> =
-        near.iter().take(limit).map(|e| format!("{}{}", e.path, if e.dir { "/" } else { "" })).collect();
-    if near.len() > limit {
-        lines.push(format!("({} more)", near.len() - limit));
-    }
-    lines.join("\n")
-}
-
 /// Lines with their numbers, right-aligned to `width`, before the `gap`.
 fn numbered(text: &str, from: u64, (width, gap): (usize, &str)) -> Result<String, Error> {
     let mut all = Bounded(Vec::new());
@@ -432,128 +453,14 @@ fn numbered(text: &str, from: u64, (width, gap): (usize, &str)) -> Result<String
     Ok(all.into_text())
 }
 
-/// The same as branches, folders first, with a line for what a folder has beyond `limit`.
-fn outline(entries: &[Entry], depth: usize, limit: usize) -> String {
-    let mut lines = Vec::new();
-    grow(&mut lines, entries, ("", "", depth), limit);
-    lines.join("\n")
-}
-
-fn grow(
-    lines: &mut Vec<String>,
-    entries: &[Entry],
-    (folder, indent, depth): (&str, &str, usize),
-    limit: usize,
-) {
-    let mut inside = children(entries, folder);
-    inside.sort_by_key(|entry| !entry.dir);
-    let more = inside.len().saturating_sub(limit);
-    inside.truncate(limit);
-    let branch = |last: bool| if last { "└── " } else { "├── " };
-    for (at, entry) in inside.iter().enumerate() {
-        let last = at + 1 == inside.len() && more == 0;
-        let name = entry.path.rsplit('/').next().unwrap_or(&entry.path);
-        lines.push(format!("{indent}{}{name}{}", branch(last), if entry.dir { "/" } else { "" }));
-        if entry.dir && depth > 1 {
-            let deeper = format!("{indent}{}", if last { "    " } else { "│   " });
-            grow(lines, entries, (&entry.path, &deeper, depth - 1), limit);
-        }
-    }
-    if more > 0 {
-        lines.push(format!("{indent}{}... and {more} more", branch(true)));
-    }
-}
-
-/// A folder tree with branches, breadth first up to `limit` entries, files before folders. A folder
-/// whose content did not fit ends in `/...`.
-fn tree(cwd: &str, entries: &[Entry], limit: usize) -> String {
-    let mut shown: Vec<&Entry> = Vec::new();
-    let mut folders = std::collections::VecDeque::from([""]);
-    while let Some(folder) = folders.pop_front() {
-        for entry in children(entries, folder) {
-            if shown.len() == limit {
-                break;
-            }
-            shown.push(entry);
-            if entry.dir {
-                folders.push_back(&entry.path);
-            }
-        }
-    }
-    let shown: Vec<Entry> = shown.into_iter().cloned().collect();
-    let mut text = format!("{}/", cwd.trim_end_matches('/'));
-    branches(&mut text, (entries, &shown), "", "");
-    text
-}
-
-fn children<'a>(entries: &'a [Entry], folder: &str) -> Vec<&'a Entry> {
-    let parent = |path: &'a str| path.rsplit_once('/').map_or("", |(parent, _)| parent);
-    let mut inside: Vec<&Entry> = entries.iter().filter(|e| parent(&e.path) == folder).collect();
-    inside.sort_by_key(|e| (e.dir, e.path.to_lowercase()));
-    inside
-}
-
-fn branches(text: &mut String, (all, shown): (&[Entry], &[Entry]), folder: &str, indent: &str) {
-    let inside = children(shown, folder);
-    for (at, entry) in inside.iter().enumerate() {
-        let last = at + 1 == inside.len();
-        let name = entry.path.rsplit('/').next().unwrap_or(&entry.path);
-        let hidden = entry.dir && children(shown, &entry.path).len() < children(all, &entry.path).len();
-        let suffix = match (entry.dir, hidden) {
-            (false, _) => "",
-            (true, false) => "/",
-            (true, true) => "/...",
-        };
-        let branch = if last { "└───" } else { "├───" };
-        text.push_str(&format!("\n{indent}{branch}{name}{suffix}"));
-        if entry.dir {
-            let deeper = format!("{indent}{}", if last { "    " } else { "│   " });
-            branches(text, (all, shown), &entry.path, &deeper);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn entries(paths: &[&str]) -> Vec<Entry> {
-        let entry = |p: &&str| Entry { path: p.trim_end_matches('/').to_owned(), dir: p.ends_with('/') };
-        paths.iter().map(entry).collect()
-    }
-
-    #[test]
-    fn tree_has_branches_and_says_what_did_not_fit() {
-        let entries =
-            entries(&["src/", "README.md", "a.txt", "docs/", "src/main.rs", "src/lib.rs", "docs/x.md"]);
-        assert_eq!(
-            tree("/p", &entries, 6),
-            "/p/\n├───a.txt\n├───README.md\n├───docs/\n│   └───x.md\n└───src/...\n    └───lib.rs"
-        );
-    }
-
-    #[test]
-    fn an_outline_has_folders_first_and_says_what_it_leaves_out() {
-        let entries =
-            entries(&["b.txt", "src/", ".env", "a.txt", "src/main.rs", "src/deep/", "src/deep/x.rs"]);
-        assert_eq!(
-            outline(&entries, 2, 3),
-            "├── src/\n│   ├── deep/\n│   └── main.rs\n├── .env\n├── a.txt\n└── ... and 1 more"
-        );
-        assert_eq!(outline(&entries, 1, 9), "├── src/\n├── .env\n├── a.txt\n└── b.txt");
-    }
 
     #[test]
     fn lines_are_numbered_as_a_template_asks() {
         assert_eq!(numbered("a\n\nb\n", 9, (6, "\t")).unwrap(), "     9\ta\n    10\t\n    11\tb");
         assert_eq!(numbered("a", 1, (0, ": ")).unwrap(), "1: a");
-    }
-
-    #[test]
-    fn listing_stops_at_depth_and_limit() {
-        let entries = entries(&["a/", "b.txt", "c.txt", "a/x"]);
-        assert_eq!(listing(&entries, 1, 2), "a/\nb.txt\n(1 more)");
-        assert_eq!(listing(&entries, 2, 9), "a/\nb.txt\nc.txt\na/x");
     }
 
     #[test]

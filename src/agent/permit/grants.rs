@@ -1,0 +1,62 @@
+//! What a person allowed for the rest of the session.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use crate::sandbox::Lift;
+
+#[derive(Default)]
+pub struct Grants {
+    /// Of the sandbox, for every call.
+    lifts: Vec<Lift>,
+    /// Commands, to the letter, and what is lifted for each.
+    lines: Vec<(String, Vec<Lift>)>,
+    /// Files that may be changed.
+    files: HashSet<PathBuf>,
+    /// Hosts that pages may be got from.
+    hosts: HashSet<String>,
+}
+
+impl Grants {
+    /// What is lifted for every call.
+    pub(super) fn lifts(&self) -> &[Lift] {
+        &self.lifts
+    }
+
+    /// A path and git's folders are opened for every call, the network for the one command.
+    pub(super) fn command(&mut self, line: &str, lifts: &[Lift]) {
+        self.lift(lifts);
+        let own: Vec<Lift> = lifts.iter().filter(|lift| **lift == Lift::Network).cloned().collect();
+        self.lines.retain(|(known, _)| known != line);
+        self.lines.push((line.to_owned(), own));
+    }
+
+    pub(super) fn files(&mut self, paths: impl IntoIterator<Item = PathBuf>, lifts: &[Lift]) {
+        self.lift(lifts);
+        self.files.extend(paths);
+    }
+
+    pub(super) fn host(&mut self, host: String) {
+        self.hosts.insert(host);
+    }
+
+    fn lift(&mut self, lifts: &[Lift]) {
+        let lasting = |lift: &&Lift| matches!(lift, Lift::Path(_) | Lift::GitCommit);
+        let new: Vec<Lift> =
+            lifts.iter().filter(lasting).filter(|lift| !self.lifts.contains(lift)).cloned().collect();
+        self.lifts.extend(new);
+    }
+
+    /// What is lifted for this very command; None: nobody allowed it.
+    pub(super) fn of_command(&self, line: &str) -> Option<&[Lift]> {
+        self.lines.iter().find(|(known, _)| known == line).map(|(_, lifts)| lifts.as_slice())
+    }
+
+    pub(super) fn has_files(&self, paths: &[PathBuf]) -> bool {
+        !paths.is_empty() && paths.iter().all(|path| self.files.contains(path))
+    }
+
+    pub(super) fn has_host(&self, host: &str) -> bool {
+        self.hosts.contains(host)
+    }
+}

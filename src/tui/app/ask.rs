@@ -1,0 +1,156 @@
+//! What the person is asked, and what they say.
+
+use std::time::Instant;
+
+use crossterm::event::KeyEvent;
+
+use crate::agent::{Aside, Request, SessionMode};
+use crate::model::Mark;
+
+use super::{App, Want};
+use crate::tui::approval::{Dialog, Did};
+use crate::tui::cell::Tone;
+use crate::tui::host;
+
+impl App {
+    pub(super) fn asked(&mut self, id: u64, requests: Vec<Request>, now: Instant) {
+        self.asks.push_back(Dialog::new(id, requests, now));
+        self.wants_notice = !self.focused;
+    }
+
+    /// Nobody waits for the answer any more.
+    pub(super) fn ask_void(&mut self, id: u64) {
+        self.asks.retain(|dialog| dialog.id() != id);
+        self.stop_editing();
+    }
+
+    pub(super) fn dialog_key(&mut self, key: KeyEvent, now: Instant) -> Want {
+        let Some(dialog) = self.asks.front_mut() else { return Want::Nothing };
+        let did = dialog.key(key, now);
+        self.dialog_did(did, now)
+    }
+
+    pub(super) fn dialog_did(&mut self, did: Did, now: Instant) -> Want {
+        match did {
+            Did::Nothing => Want::Frame,
+            Did::Typed(key) => self.composer_key(key, now),
+            Did::Answered(answers) => {
+                if let Some(dialog) = self.asks.pop_front() {
+                    self.link.desk.answer(dialog.id(), answers);
+                }
+                Want::Frame
+            }
+            Did::EditCommand(command) => {
+                self.editing = Some(self.composer.editor_text());
+                self.composer.set_text(&command);
+                self.composer.set_note("change the command; enter runs it, esc goes back");
+                Want::Frame
+            }
+            Did::Stop => self.stop(),
+        }
+    }
+
+    /// The command was changed.
+    pub(super) fn edited_command(&mut self, command: String, now: Instant) -> Want {
+        self.stop_editing();
+        let Some(dialog) = self.asks.front_mut() else { return Want::Frame };
+        let did = dialog.edited(command, now);
+        self.dialog_did(did, now)
+    }
+
+    /// What was typed before stands there again.
+    pub(super) fn stop_editing(&mut self) {
+        if let Some(before) = self.editing.take() {
+            self.composer.set_text(&before);
+        }
+    }
+
+    /// What was decided, in a line.
+    pub(super) fn marked(&mut self, mark: &Mark) {
+        match mark {
+            Mark::Decided { what, decision, .. } => {
+                let words = decision.words();
+                let (tone, words) = match words.strip_prefix('⊘') {
+                    Some(rest) => (Tone::Refused, rest),
+                    None => (Tone::Allowed, words.trim_start_matches('✓')),
+                };
+                self.tell(tone, format!("{} · {what}", words.trim()));
+            }
+            Mark::Stance { mode, sandbox } => {
+                self.tell(Tone::Dim, format!("mode {mode} · {sandbox} sandbox"))
+            }
+            Mark::Switched { .. }
+            | Mark::Checked { .. }
+            | Mark::Blind { .. }
+            | Mark::Interrupted
+            | Mark::Failed { .. }
+            | Mark::Limit { .. }
+            | Mark::Completed { .. } => {}
+        }
+    }
+
+    pub(super) fn mode_command(&mut self, args: &str) -> Want {
+        let modes = [SessionMode::Ask, SessionMode::Edits, SessionMode::Plan, SessionMode::Full];
+        match modes.into_iter().find(|mode| mode.name() == args) {
+            Some(mode) => self.set_mode(mode),
+            None if args.is_empty() => {
+                let now = self.facts.mode.name();
+                self.tell(
+                    Tone::Dim,
+                    format!("mode {now}; /mode ask, edits, plan or full sets it, shift+tab goes on"),
+                );
+                Want::Frame
+            }
+            None => {
+                self.tell(Tone::Error, format!("there is no mode {args}; there are ask, edits, plan, full"));
+                Want::Frame
+            }
+        }
+    }
+
+    pub(super) fn cycle_mode(&mut self) -> Want {
+        self.set_mode(host::next(self.facts.mode))
+    }
+
+    fn set_mode(&mut self, mode: SessionMode) -> Want {
+        // Shown at once; it counts from the next call on.
+        self.facts.mode = mode;
+        self.aside(
+            move |host| host.stance(mode),
+            move |app, came| {
+                match came {
+                    Ok((stance, notices)) => {
+                        for notice in notices {
+                            app.tell(Tone::Warning, notice);
+                        }
+                        app.link.desk.lay(Aside::Stance(stance));
+                    }
+                    Err(why) => app.tell(Tone::Error, why),
+                }
+                Want::Frame
+            },
+        );
+        Want::Frame
+    }
+
+    /// The stored rules; `rm N` forgets one.
+    pub(super) fn permissions(&mut self, args: &str) -> Want {
+        let nth = args.strip_prefix("rm ").and_then(|nth| nth.trim().parse::<usize>().ok());
+        self.aside(
+            move |host| {
+                let rules = host.rules();
+                let gone = nth.and_then(|nth| rules.get(nth.wrapping_sub(1)));
+                let came = gone.map(|rule| host.forget_rule(rule));
+                (came, host.rules())
+            },
+            |app, (came, rules)| {
+                if let Some(Err(why)) = came {
+                    app.tell(Tone::Error, why);
+                }
+                app.list_rules(&rules);
+                Want::Frame
+            },
+        );
+        Want::Nothing
+    }
+}
