@@ -151,6 +151,14 @@ impl Agent {
         rules: &Rules,
     ) -> Leave {
         let call = allowed.call.clone();
+        // What answers another question than this one refuses.
+        let answer = match answer {
+            Answer::Edited { .. } if !matches!(call.action, Action::Shell { .. }) => {
+                Answer::Refuse { reason: None }
+            }
+            Answer::Allow { offer, .. } if offer >= request.offers.len() => Answer::Refuse { reason: None },
+            answer => answer,
+        };
         let (leave, decision) = match answer {
             Answer::Refuse { reason } => {
                 let text = self.harness.say(&Saying::Declined { reason: reason.as_deref() });
@@ -169,7 +177,7 @@ impl Agent {
                 (Leave::Run(Box::new(allowed)), Decision::Edited { command })
             }
             Answer::Allow { offer, scope } => {
-                let offered = request.offers.get(offer).or(request.offers.first());
+                let offered = request.offers.get(offer);
                 let lifts = offered.map(|offer| offer.lifts.clone()).unwrap_or_default();
                 let session = offered.is_some_and(|offer| offer.session.is_ok());
                 let always = offered.is_some_and(|offer| offer.always.is_ok());

@@ -5,6 +5,7 @@
 
 mod view;
 
+use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
@@ -36,6 +37,8 @@ pub struct Dialog {
     /// Why the last key did nothing.
     note: Option<String>,
     guard: Guard,
+    /// The rows of what is asked, as they were drawn last.
+    drawn: RefCell<Option<view::Drawn>>,
 }
 
 /// What is being typed.
@@ -138,6 +141,7 @@ impl Dialog {
             entry: None,
             note: None,
             guard: Guard::new(now, true),
+            drawn: RefCell::new(None),
         };
         dialog.show(0);
         dialog
