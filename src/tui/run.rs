@@ -166,6 +166,10 @@ impl Stage {
                 }
                 Want::Frame
             }
+            Input::Reflow(reflow) => {
+                self.screen.set_reflow(reflow);
+                Want::Nothing
+            }
             Input::Kitty => {
                 guard.push_keys()?;
                 Want::Nothing

@@ -325,6 +325,7 @@ fn links_between_documents_lead_somewhere() {
         "docs/local-models.md",
         "docs/config.md",
         "docs/sandbox.md",
+        "docs/terminal.md",
         "docs/external-harness.md",
     ] {
         let here = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);

@@ -136,7 +136,8 @@ async fn ask(tool: &Tool, args: &[&str], path: Option<&str>) -> Result<Option<Ve
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
