@@ -16,7 +16,7 @@ use crate::sandbox::{Lift, Policy, denied, env};
 /// What becomes of a call.
 pub enum Leave {
     Run(Box<Allowed>),
-    Refused(ToolCall, Box<Outcome>),
+    Refused(Box<(ToolCall, Outcome)>),
 }
 
 /// A call that may run.
@@ -41,14 +41,14 @@ impl Leave {
     pub fn call(&self) -> &ToolCall {
         match self {
             Self::Run(allowed) => &allowed.call,
-            Self::Refused(call, _) => call,
+            Self::Refused(refused) => &refused.0,
         }
     }
 
     pub fn asked(&self) -> bool {
         match self {
             Self::Run(allowed) => allowed.asked,
-            Self::Refused(..) => true,
+            Self::Refused(_) => true,
         }
     }
 }
@@ -164,7 +164,7 @@ impl Agent {
                 let text = self.harness.say(&Saying::Declined { reason: reason.as_deref() });
                 let data = json!({ "error": "declined", "reason": reason });
                 let outcome = Outcome { data, ..Outcome::refused(text) };
-                (Leave::Refused(call.clone(), Box::new(outcome)), Decision::Refused { reason })
+                (Leave::Refused(Box::new((call.clone(), outcome))), Decision::Refused { reason })
             }
             Answer::Edited { command } => {
                 if let Action::Shell { command: line, .. } = &mut allowed.call.action {
@@ -232,7 +232,7 @@ impl Agent {
     /// Runs what may run.
     pub async fn run_leave(&self, leave: &Leave, rules: &Rules, spill: &Path) -> Outcome {
         match leave {
-            Leave::Refused(_, outcome) => (**outcome).clone(),
+            Leave::Refused(refused) => refused.1.clone(),
             Leave::Run(allowed) => {
                 let under = self.under(&allowed.lifts);
                 let outcome = self.run_one(&allowed.call, &under, (rules, spill)).await;
@@ -261,8 +261,8 @@ impl Agent {
         let answer = answers.into_iter().next().unwrap_or(Answer::Refuse { reason: None });
         let again = Allowed { call: call.clone(), lifts: lifts.clone(), told: None, asked: true };
         match self.heed(again, (&request, answer), rules).await {
-            Leave::Refused(_, refusal) => {
-                let reason = refusal.data["reason"].as_str();
+            Leave::Refused(refused) => {
+                let reason = refused.1.data["reason"].as_str();
                 let text = self.harness.say(&Saying::NotAgain { reason });
                 Outcome { text: format!("{}\n{text}", outcome.text.trim_end()), ..outcome }
             }

@@ -264,7 +264,7 @@ impl Dialog {
             KeyCode::Backspace => drop(text.pop()),
             KeyCode::Char('u') if key.modifiers.contains(KeyModifiers::CONTROL) => text.clear(),
             KeyCode::Char(c) if !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) => {
-                text.push(c)
+                text.push(c);
             }
             KeyCode::Tab => {
                 if let Entry::Rule { place, .. } = &mut entry {

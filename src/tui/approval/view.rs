@@ -218,7 +218,7 @@ impl Dialog {
         }
         match (&self.note, detail) {
             (Some(note), _) => {
-                rows.push(fit(Line::styled(format!(" {}", reveal(note)), palette.warn), width))
+                rows.push(fit(Line::styled(format!(" {}", reveal(note)), palette.warn), width));
             }
             (None, Detail::All) => rows.push(fit(self.hint(palette), width)),
             (None, Detail::Short | Detail::Keys) => {}
