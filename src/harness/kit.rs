@@ -461,39 +461,7 @@ impl Kit {
 
     pub fn say(&self, saying: &Saying<'_>) -> String {
         let values = saying.values(self.bare_values());
-        let compact = &self.manifest.compact;
-        let own = match saying {
-            Saying::Summariser => compact.system.as_ref(),
-            Saying::Compact => compact.prompt.as_ref(),
-            Saying::Transcript { .. } => compact.transcript.as_ref(),
-            Saying::Questions { .. } => compact.questions.as_ref(),
-            Saying::Answers { .. } => compact.answers.as_ref(),
-            Saying::Handoff { .. } => compact.handoff.as_ref(),
-            Saying::SummaryBack { .. } => compact.back.as_ref(),
-            Saying::CutOff
-            | Saying::ActNow { .. }
-            | Saying::Interrupted
-            | Saying::NotExecuted
-            | Saying::Repeat { .. }
-            | Saying::RepeatRefused { .. }
-            | Saying::Shown { .. }
-            | Saying::ReadsEnough { .. }
-            | Saying::CheckFailed { .. }
-            | Saying::RepeatStop { .. }
-            | Saying::StepsLeft { .. }
-            | Saying::ImageLeftOut
-            | Saying::NoSummary
-            | Saying::Unattended
-            | Saying::Form { .. }
-            | Saying::Unfit { .. }
-            | Saying::Ran { .. }
-            | Saying::Declined { .. }
-            | Saying::Edited { .. }
-            | Saying::Again
-            | Saying::NotAgain { .. }
-            | Saying::Stance { .. }
-            | Saying::JobEnded { .. } => None,
-        };
+        let own = saying.own(&self.manifest.compact);
         let own = own.and_then(|file| self.texts.render(file, &values).ok());
         own.unwrap_or_else(|| self.common(saying.name(), &values))
     }

@@ -4,6 +4,7 @@
 use super::dialect::file;
 use serde::Serialize;
 
+use super::manifest::Compact;
 use super::template::Values;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,6 +134,42 @@ impl Saying<'_> {
             Self::NotAgain { .. } => "not_again",
             Self::Stance { .. } => "stance",
             Self::JobEnded { .. } => "job_ended",
+        }
+    }
+
+    /// The harness's own text for it, where it has one.
+    pub(super) fn own<'a>(&self, compact: &'a Compact) -> Option<&'a String> {
+        match self {
+            Self::Summariser => compact.system.as_ref(),
+            Self::Compact => compact.prompt.as_ref(),
+            Self::Transcript { .. } => compact.transcript.as_ref(),
+            Self::Questions { .. } => compact.questions.as_ref(),
+            Self::Answers { .. } => compact.answers.as_ref(),
+            Self::Handoff { .. } => compact.handoff.as_ref(),
+            Self::SummaryBack { .. } => compact.back.as_ref(),
+            Self::CutOff
+            | Self::ActNow { .. }
+            | Self::Interrupted
+            | Self::NotExecuted
+            | Self::Repeat { .. }
+            | Self::RepeatRefused { .. }
+            | Self::Shown { .. }
+            | Self::ReadsEnough { .. }
+            | Self::CheckFailed { .. }
+            | Self::RepeatStop { .. }
+            | Self::StepsLeft { .. }
+            | Self::ImageLeftOut
+            | Self::NoSummary
+            | Self::Unattended
+            | Self::Form { .. }
+            | Self::Unfit { .. }
+            | Self::Ran { .. }
+            | Self::Declined { .. }
+            | Self::Edited { .. }
+            | Self::Again
+            | Self::NotAgain { .. }
+            | Self::Stance { .. }
+            | Self::JobEnded { .. } => None,
         }
     }
 

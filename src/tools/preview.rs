@@ -24,6 +24,9 @@ pub struct Preview {
     pub after: Option<String>,
 }
 
+/// The new bytes of a file, by the old ones.
+type Make<'a> = &'a dyn Fn(Option<&[u8]>) -> Option<Vec<u8>>;
+
 /// What the action itself names. Of commands nothing: they are for whoever reads command lines.
 pub fn touches(action: &Action, cx: &ToolCx<'_>) -> Vec<Touch> {
     let written = |path: &String| (path.clone(), Op::Write);
@@ -60,7 +63,7 @@ pub fn touches(action: &Action, cx: &ToolCx<'_>) -> Vec<Touch> {
 /// What the change would make of each file; None where that is not known before it is made, or where it
 /// does not fit the files as they are now.
 pub fn preview(action: &Action, cx: &ToolCx<'_>) -> Option<Vec<Preview>> {
-    let one = |path: &str, make: &dyn Fn(Option<&[u8]>) -> Option<Vec<u8>>| {
+    let one = |path: &str, make: Make<'_>| {
         let old = change::load(cx, path).ok()?.map(|loaded| loaded.raw);
         let after = Some(make(old.as_deref())?);
         Some(vec![Preview::of(path, (old, after))?])

@@ -16,7 +16,7 @@ use crate::sandbox::{Lift, Policy, denied, env};
 /// What becomes of a call.
 pub enum Leave {
     Run(Box<Allowed>),
-    Refused(ToolCall, Box<Outcome>),
+    Refused(Box<(ToolCall, Outcome)>),
 }
 
 /// A call that may run.
@@ -41,14 +41,14 @@ impl Leave {
     pub fn call(&self) -> &ToolCall {
         match self {
             Self::Run(allowed) => &allowed.call,
-            Self::Refused(call, _) => call,
+            Self::Refused(refused) => &refused.0,
         }
     }
 
     pub fn asked(&self) -> bool {
         match self {
             Self::Run(allowed) => allowed.asked,
-            Self::Refused(..) => true,
+            Self::Refused(_) => true,
         }
     }
 }
@@ -151,12 +151,20 @@ impl Agent {
         rules: &Rules,
     ) -> Leave {
         let call = allowed.call.clone();
+        // What answers another question than this one refuses.
+        let answer = match answer {
+            Answer::Edited { .. } if !matches!(call.action, Action::Shell { .. }) => {
+                Answer::Refuse { reason: None }
+            }
+            Answer::Allow { offer, .. } if offer >= request.offers.len() => Answer::Refuse { reason: None },
+            answer => answer,
+        };
         let (leave, decision) = match answer {
             Answer::Refuse { reason } => {
                 let text = self.harness.say(&Saying::Declined { reason: reason.as_deref() });
                 let data = json!({ "error": "declined", "reason": reason });
                 let outcome = Outcome { data, ..Outcome::refused(text) };
-                (Leave::Refused(call.clone(), Box::new(outcome)), Decision::Refused { reason })
+                (Leave::Refused(Box::new((call.clone(), outcome))), Decision::Refused { reason })
             }
             Answer::Edited { command } => {
                 if let Action::Shell { command: line, .. } = &mut allowed.call.action {
@@ -169,7 +177,7 @@ impl Agent {
                 (Leave::Run(Box::new(allowed)), Decision::Edited { command })
             }
             Answer::Allow { offer, scope } => {
-                let offered = request.offers.get(offer).or(request.offers.first());
+                let offered = request.offers.get(offer);
                 let lifts = offered.map(|offer| offer.lifts.clone()).unwrap_or_default();
                 let session = offered.is_some_and(|offer| offer.session.is_ok());
                 let always = offered.is_some_and(|offer| offer.always.is_ok());
@@ -224,7 +232,7 @@ impl Agent {
     /// Runs what may run.
     pub async fn run_leave(&self, leave: &Leave, rules: &Rules, spill: &Path) -> Outcome {
         match leave {
-            Leave::Refused(_, outcome) => (**outcome).clone(),
+            Leave::Refused(refused) => refused.1.clone(),
             Leave::Run(allowed) => {
                 let under = self.under(&allowed.lifts);
                 let outcome = self.run_one(&allowed.call, &under, (rules, spill)).await;
@@ -253,8 +261,8 @@ impl Agent {
         let answer = answers.into_iter().next().unwrap_or(Answer::Refuse { reason: None });
         let again = Allowed { call: call.clone(), lifts: lifts.clone(), told: None, asked: true };
         match self.heed(again, (&request, answer), rules).await {
-            Leave::Refused(_, refusal) => {
-                let reason = refusal.data["reason"].as_str();
+            Leave::Refused(refused) => {
+                let reason = refused.1.data["reason"].as_str();
                 let text = self.harness.say(&Saying::NotAgain { reason });
                 Outcome { text: format!("{}\n{text}", outcome.text.trim_end()), ..outcome }
             }

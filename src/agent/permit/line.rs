@@ -72,7 +72,8 @@ impl Command {
         let mut words = self.words.as_slice();
         while let [first, rest @ ..] = words {
             let skips = BEFORE.contains(&first.as_str()) || assigns(first);
-            if !skips && !(WRAPPERS.contains(&name(first)) && !rest.is_empty()) {
+            let wraps = WRAPPERS.contains(&name(first)) && !rest.is_empty();
+            if !skips && !wraps {
                 return (name(first), rest);
             }
             words = rest;

@@ -192,7 +192,7 @@ impl RuleBook {
 
     /// The first rule for this command in this project that lifts all of `lifts`, else the first one.
     pub fn find(&self, command: &str, (project, lifts): (&Path, &[Lift])) -> Option<Rule> {
-        let rules = self.rules();
+        let rules = self.now();
         let here = |rule: &&Rule| rule.project.as_deref().is_none_or(|root| root == project);
         let fits: Vec<&Rule> = rules.iter().filter(here).filter(|rule| rule.matches(command)).collect();
         let enough = |rule: &&&Rule| lifts.iter().all(|lift| rule.lifts.contains(lift));

@@ -107,7 +107,10 @@ impl Policy {
         let (protect, watch) = guarded(&place(GitAccess::Commit), &mut roots);
         let guards = |kept: &PathBuf| GUARDED.iter().any(|name| kept.ends_with(name));
         policy.protect.retain(|kept| guards(kept) || !before.contains(kept));
-        policy.protect.extend(protect);
+        // What was opened by its name stays open.
+        policy
+            .protect
+            .extend(protect.into_iter().filter(|kept| !guards(kept) || self.protect.contains(kept)));
         policy.protect = tidy(policy.protect);
         policy.watch = tidy(policy.watch.into_iter().chain(watch).collect());
         policy.write_roots = tidy(roots);

@@ -99,6 +99,9 @@ fn git_opens_its_folder_but_not_what_starts_programs() {
         ..Wish::new(Mode::WorkspaceWrite, h.home.join("proj"))
     };
     assert_eq!(lifted, wish.settle().unwrap().policy, "as if it had been asked for at the start");
+    let code = policy.lifted(&Lift::Path(h.home.join("proj/.vscode"))).unwrap();
+    let both = code.lifted(&Lift::GitCommit).unwrap();
+    assert!(h.allows(&both, Op::Write, "proj/.vscode/x") && h.allows(&both, Op::Write, "proj/.git/index"));
     assert_eq!(lifted.lifted(&Lift::GitCommit), None);
     assert_eq!(h.policy(Mode::ReadOnly).lifted(&Lift::GitCommit), None);
 }

@@ -5,6 +5,7 @@
 
 mod view;
 
+use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
@@ -36,6 +37,8 @@ pub struct Dialog {
     /// Why the last key did nothing.
     note: Option<String>,
     guard: Guard,
+    /// The rows of what is asked, as they were drawn last.
+    drawn: RefCell<Option<view::Drawn>>,
 }
 
 /// What is being typed.
@@ -138,6 +141,7 @@ impl Dialog {
             entry: None,
             note: None,
             guard: Guard::new(now, true),
+            drawn: RefCell::new(None),
         };
         dialog.show(0);
         dialog
@@ -260,7 +264,7 @@ impl Dialog {
             KeyCode::Backspace => drop(text.pop()),
             KeyCode::Char('u') if key.modifiers.contains(KeyModifiers::CONTROL) => text.clear(),
             KeyCode::Char(c) if !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) => {
-                text.push(c)
+                text.push(c);
             }
             KeyCode::Tab => {
                 if let Entry::Rule { place, .. } = &mut entry {

@@ -1,6 +1,8 @@
 //! What the dialog looks like. Where there is little room the choices shrink first, then the reasons; what is
 //! asked scrolls.
 
+use std::sync::Arc;
+
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -9,9 +11,15 @@ use ratatui::widgets::Widget;
 
 use super::{Choice, Dialog, Entry, Place};
 use crate::agent::{Answer, Request, What};
-use crate::tui::palette::Palette;
+use crate::tui::palette::{Palette, Theme};
 use crate::tui::text::diff::{self, Extent, Look};
 use crate::tui::text::{Hang, fit, reveal, width, wrap};
+
+/// The rows of one request at one width.
+pub(super) struct Drawn {
+    of: (usize, usize, Theme),
+    rows: Arc<Vec<Line<'static>>>,
+}
 
 /// Rows of what is asked that are wanted before the rest is shortened.
 const LEAST: usize = 3;
@@ -33,7 +41,7 @@ impl Dialog {
     pub fn height(&self, width: u16) -> u16 {
         let (palette, width) = (Palette::new(Default::default()), usize::from(width.max(1)));
         let rows = self.head(width, &palette, Detail::All).len()
-            + self.body(width, &palette).len()
+            + self.body_rows(width, &palette)
             + self.foot(width, &palette, Detail::All).len();
         u16::try_from(rows).unwrap_or(u16::MAX)
     }
@@ -69,7 +77,7 @@ impl Dialog {
         {
             *last = fit(Line::styled(format!(" ⋯ {left} more rows below: pgdn"), palette.warn), width);
         }
-        head.extend(body.into_iter().skip(self.scroll).take(room));
+        head.extend(body.iter().skip(self.scroll).take(room).cloned());
         head.extend(foot);
         head.truncate(height);
         head
@@ -119,8 +127,33 @@ impl Dialog {
         rows
     }
 
-    /// What is asked, all of it, with everything drawn that would be hidden.
-    fn body(&self, width: usize, palette: &Palette) -> Vec<Line<'static>> {
+    /// How many rows those are, whatever their colours.
+    fn body_rows(&self, width: usize, palette: &Palette) -> usize {
+        let known = self
+            .drawn
+            .borrow()
+            .as_ref()
+            .filter(|drawn| (drawn.of.0, drawn.of.1) == (self.at, width))
+            .map(|drawn| drawn.rows.len());
+        known.unwrap_or_else(|| self.body(width, palette).len())
+    }
+
+    /// What is asked; made once, as it may be large.
+    fn body(&self, width: usize, palette: &Palette) -> Arc<Vec<Line<'static>>> {
+        let of = (self.at, width, palette.theme);
+        let mut drawn = self.drawn.borrow_mut();
+        match &*drawn {
+            Some(drawn) if drawn.of == of => drawn.rows.clone(),
+            Some(_) | None => {
+                let rows = Arc::new(self.asked(width, palette));
+                *drawn = Some(Drawn { of, rows: rows.clone() });
+                rows
+            }
+        }
+    }
+
+    /// All of what is asked, with everything drawn that would be hidden.
+    fn asked(&self, width: usize, palette: &Palette) -> Vec<Line<'static>> {
         let plain = |text: &str, mark: &'static str| -> Vec<Line<'static>> {
             let text = reveal(text);
             let rest = " ".repeat(super::view::width(mark));
@@ -185,7 +218,7 @@ impl Dialog {
         }
         match (&self.note, detail) {
             (Some(note), _) => {
-                rows.push(fit(Line::styled(format!(" {}", reveal(note)), palette.warn), width))
+                rows.push(fit(Line::styled(format!(" {}", reveal(note)), palette.warn), width));
             }
             (None, Detail::All) => rows.push(fit(self.hint(palette), width)),
             (None, Detail::Short | Detail::Keys) => {}
