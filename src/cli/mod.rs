@@ -43,8 +43,8 @@ struct Cli {
     #[arg(short = 'p', long = "print", value_name = "PROMPT", num_args = 0..=1, default_missing_value = "-")]
     print: Option<String>,
 
-    /// Start an interactive session with this prompt; without one, wait for it
-    #[arg(value_name = "PROMPT")]
+    // In the usage already.
+    #[arg(value_name = "PROMPT", hide = true)]
     prompt: Option<String>,
 
     #[command(flatten)]

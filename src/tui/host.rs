@@ -36,6 +36,8 @@ pub struct Opened {
 #[derive(Clone, Debug)]
 pub struct Facts {
     pub speaks: Speaks,
+    /// Its id.
+    pub session: String,
     pub cwd: PathBuf,
     /// The working folder as a person writes it.
     pub folder: String,

@@ -1,6 +1,7 @@
 //! The life of the interactive session: waits for keys, for the agent, for work done aside and for the
 //! system, hands each to the app, and draws when something changed.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -35,6 +36,8 @@ pub struct Start {
     /// Where history and drafts are kept.
     pub state: Option<PathBuf>,
     pub env: fn(&str) -> Option<String>,
+    /// Keys of the person's own: names of actions, and what is pressed for them.
+    pub keys: BTreeMap<String, String>,
 }
 
 /// Runs it to its end; gives the exit code.
@@ -49,17 +52,18 @@ pub async fn run(host: Arc<dyn Host>, opened: Opened, start: Start) -> io::Resul
     let theme = theme(start.env);
     let size = input::size();
     let wake = woken.clone();
-    let kept = Kept {
-        keymap: Keymap::default(),
-        state: start.state.clone(),
-        wake: Arc::new(move || wake.notify_one()),
-    };
+    let (keymap, conflicts) =
+        Keymap::with(start.keys.iter().map(|(name, keys)| (name.as_str(), keys.as_str())));
+    let kept = Kept { keymap, state: start.state.clone(), wake: Arc::new(move || wake.notify_one()) };
     let mut app = App::new(host, opened, kept, (size, theme));
     let Some(events) = app.changed() else { return Ok(1) };
     let mut screen = Screen::new(Output, size).reflow(Reflow::guess(start.env));
     screen.set_theme(theme);
     let mut stage =
         Stage { app, screen, events, dirty: true, drawn: None, still: None, title: String::new() };
+    for conflict in conflicts {
+        stage.app.warn(conflict);
+    }
     stage.first(&start)?;
     loop {
         let now = Instant::now();
@@ -110,6 +114,7 @@ impl Stage {
         if let Some(prompt) = &start.prompt {
             self.app.begin_with(prompt, now);
         }
+        self.app.recover();
         self.app.welcome();
         if start.choose {
             self.app.choose_session();
@@ -229,7 +234,7 @@ impl Stage {
                 reader.resume();
                 self.app.edited(edited);
             }
-            Want::PasteClipboard => self.app.note("paste with the terminal's own key"),
+            Want::PasteClipboard => self.app.paste_clipboard(env),
             Want::Copy(text) => match escape::copy(&text) {
                 Some(sequence) => self.screen.send(&sequence)?,
                 None => self.app.note("too long for the clipboard; ctrl+t and r show it raw"),

@@ -64,6 +64,7 @@ mod newuser;
 mod permit;
 #[cfg(target_os = "linux")]
 mod probe;
+mod repl;
 mod run_on;
 mod sandbox;
 #[cfg(target_os = "linux")]

@@ -5,6 +5,7 @@ mod mute;
 mod report;
 mod rows;
 
+use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -54,12 +55,23 @@ pub(super) fn run(prompt: Option<String>, first: &First, flags: &SessionFlags) -
         First::Id(id) => setup::Which::Id(id.clone()),
         First::Last => setup::Which::Last,
     };
-    let (opened, state) = repl.open_first(&which)?;
-    let start =
-        Start { prompt, choose: matches!(first, First::Choose), state, env: |name| std::env::var(name).ok() };
+    let (opened, kept) = repl.open_first(&which)?;
+    let start = Start {
+        prompt,
+        choose: matches!(first, First::Choose),
+        state: kept.state,
+        env: |name| std::env::var(name).ok(),
+        keys: kept.keys,
+    };
     let code = runtime()?.block_on(tui::run(repl.clone(), opened, start));
     repl.farewell();
     Ok(code.map_err(|error| CliError::failed(format!("the terminal cannot be used: {error}")))?)
+}
+
+/// What of the settings the frontend keeps to.
+struct Kept {
+    state: Option<PathBuf>,
+    keys: BTreeMap<String, String>,
 }
 
 struct Repl {
@@ -72,7 +84,7 @@ struct Repl {
 
 impl Repl {
     /// The session to begin with. Where no model is set up, one that can be looked around in.
-    fn open_first(&self, which: &setup::Which) -> Result<(Opened, Option<PathBuf>), CliError> {
+    fn open_first(&self, which: &setup::Which) -> Result<(Opened, Kept), CliError> {
         let base = setup::base(&self.flags)?;
         let asked = self.flags.oss || self.flags.local_provider.is_some();
         if asked
@@ -97,7 +109,7 @@ impl Repl {
         Ok(came)
     }
 
-    fn open_as(&self, which: &setup::Which, base: Base) -> Result<(Opened, Option<PathBuf>), CliError> {
+    fn open_as(&self, which: &setup::Which, base: Base) -> Result<(Opened, Kept), CliError> {
         self.open_with(which, base, |_| {})
     }
 
@@ -106,8 +118,8 @@ impl Repl {
         which: &setup::Which,
         base: Base,
         change: impl FnOnce(&mut Setup),
-    ) -> Result<(Opened, Option<PathBuf>), CliError> {
-        let state = base.dirs.state.clone();
+    ) -> Result<(Opened, Kept), CliError> {
+        let kept = Kept { state: base.dirs.state.clone(), keys: base.config.tui.keys.clone() };
         let home = base.dirs.home.clone();
         let library = base.library.clone();
         let stopper = Stopper::default();
@@ -118,6 +130,7 @@ impl Repl {
         let desk = setup.desk.clone();
         let facts = Facts {
             speaks: speaks(&library, &setup.model, setup.harness.id(), auto),
+            session: setup.session.id().to_string(),
             folder: shortened(&setup.policy.cwd, home.as_deref()),
             branch: scene::git(&setup.policy.cwd).map(|git| format!("git {}", git.branch)),
             mode: setup.permit.mode,
@@ -151,7 +164,7 @@ impl Repl {
         self.ended.lock().unwrap_or_else(PoisonError::into_inner).push(ended);
         let keep = Box::new(move |bytes: &[u8]| blobs.keep(bytes));
         let link = Link { ops, desk, stopper, keep };
-        Ok((Opened { link, events: heard, facts, items, warnings }, state))
+        Ok((Opened { link, events: heard, facts, items, warnings }, kept))
     }
 
     /// Waits for the sessions to end what they run, but not for ever.

@@ -241,6 +241,16 @@ impl App {
         self.list_sessions(super::host::Reach::Folder);
     }
 
+    /// What a session that ended without a farewell left behind.
+    pub fn recover(&mut self) {
+        self.queue.extend(self.composer.recover());
+        self.composer.set_queued(self.queue.len());
+    }
+
+    pub fn warn(&mut self, text: String) {
+        self.tell(Tone::Warning, text);
+    }
+
     /// A line under the composer, until the next key.
     pub fn note(&mut self, text: &str) {
         self.composer.set_note(text);
@@ -265,6 +275,7 @@ impl App {
     /// Goes on with another session. The old one ends as nobody holds its ends any more.
     fn change_session(&mut self, opened: Opened) {
         let Opened { link, events, facts, items, warnings } = opened;
+        self.composer.save_due(Instant::now() + SAVE * 2, self.queue.make_contiguous());
         self.link = link;
         self.changed = Some(events);
         self.composer = composer(&self.settings, &facts);
@@ -314,7 +325,7 @@ fn composer(kept: &Kept, facts: &Facts) -> Composer {
         keymap: kept.keymap.clone(),
         folder: facts.cwd.clone(),
         state: kept.state.clone(),
-        session: "draft".to_owned(),
+        session: facts.session.clone(),
         placeholder: "Ask, or / for commands".to_owned(),
         wake: kept.wake.clone(),
     })

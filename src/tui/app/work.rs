@@ -8,6 +8,7 @@ use tokio::task::JoinSet;
 use super::{App, Want};
 use crate::tui::cell::Tone;
 use crate::tui::host::Host;
+use crate::tui::term::clipboard::{self, Clip};
 
 /// What is done to the app once the work is over.
 pub type Done = Box<dyn FnOnce(&mut App) -> Want + Send>;
@@ -46,6 +47,21 @@ impl App {
         self.jobs.0.spawn_blocking(move || {
             let came = work(host);
             Box::new(move |app: &mut App| then(app, came)) as Done
+        });
+    }
+
+    /// Puts what the clipboard holds where the cursor is.
+    pub fn paste_clipboard(&mut self, env: fn(&str) -> Option<String>) {
+        self.jobs.0.spawn(async move {
+            let came = clipboard::read(env).await;
+            Box::new(move |app: &mut App| {
+                match came {
+                    Ok(Clip::Text(text)) => drop(app.composer.paste(&text)),
+                    Ok(Clip::Image(bytes)) => drop(app.composer.paste_image(bytes)),
+                    Err(why) => app.note(&why.to_string()),
+                }
+                Want::Frame
+            }) as Done
         });
     }
 

@@ -4,13 +4,13 @@ use ratatui::text::{Line, Span};
 
 use super::{Fold, View};
 use crate::model::{FileChange, FileChangeKind};
-use crate::tui::text;
+use crate::tui::text::{self, diff};
 
 pub(super) fn rows(changes: &[FileChange], view: View<'_>) -> Vec<Line<'static>> {
     let several = changes.len() > 1;
     let mut rows = Vec::new();
     for change in changes {
-        if several || change.kind == FileChangeKind::Removed {
+        if several {
             rows.push(text::fit(head(change, view), view.columns()));
         }
         rows.extend(one(change, view));
@@ -34,6 +34,10 @@ fn head(change: &FileChange, view: View<'_>) -> Line<'static> {
 }
 
 fn one(change: &FileChange, view: View<'_>) -> Vec<Line<'static>> {
-    let _ = (change, view, Fold::Open);
-    Vec::new()
+    let extent = match view.fold {
+        Fold::Folded => diff::Extent::Folded,
+        Fold::Open => diff::Extent::Whole,
+    };
+    let look = diff::Look { path: &change.path, width: view.columns(), palette: view.palette, extent };
+    diff::change(change, &look)
 }
