@@ -226,7 +226,9 @@ impl RuleBook {
 fn read(file: &Path) -> Result<Vec<Rule>, String> {
     let text = match std::fs::read_to_string(file) {
         Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(Vec::new());
+        }
         Err(error) => return Err(error.to_string()),
     };
     let read: File = toml::from_str(&text).map_err(|error| error.message().to_owned())?;
