@@ -27,6 +27,9 @@ const FRAME: Duration = Duration::from_millis(16);
 /// After a change of width, how long it has to be still before what stands is drawn anew.
 const STILL: Duration = Duration::from_millis(75);
 
+/// The environment.
+type Env = fn(&str) -> Option<String>;
+
 /// What the session begins with.
 pub struct Start {
     /// Sent at once.
@@ -35,7 +38,7 @@ pub struct Start {
     pub choose: bool,
     /// Where history and drafts are kept.
     pub state: Option<PathBuf>,
-    pub env: fn(&str) -> Option<String>,
+    pub env: Env,
     /// Keys of the person's own: names of actions, and what is pressed for them.
     pub keys: BTreeMap<String, String>,
 }
@@ -201,7 +204,7 @@ impl Stage {
     fn heed(
         &mut self,
         want: Want,
-        (guard, reader, env): (&mut Guard, &Reader, fn(&str) -> Option<String>),
+        (guard, reader, env): (&mut Guard, &Reader, Env),
     ) -> io::Result<Option<i32>> {
         if let Some(events) = self.app.changed() {
             self.events = events;
@@ -254,7 +257,7 @@ async fn until(at: Option<Instant>) {
     }
 }
 
-fn theme(env: fn(&str) -> Option<String>) -> Theme {
+fn theme(env: Env) -> Theme {
     if env("NO_COLOR").is_some_and(|set| !set.is_empty()) {
         return Theme::Plain;
     }
@@ -268,7 +271,7 @@ fn theme(env: fn(&str) -> Option<String>) -> Theme {
 }
 
 /// Has the person's editor change a text. None: it was left as it was, or why not.
-fn edit(text: &str, env: fn(&str) -> Option<String>) -> Result<String, String> {
+fn edit(text: &str, env: Env) -> Result<String, String> {
     let words = editor::command(env).ok_or("$VISUAL or $EDITOR is no command that can be read")?;
     let file = editor::Text::write(&std::env::temp_dir(), text).map_err(|error| error.to_string())?;
     let (program, args) = words.split_first().ok_or("no editor is set")?;

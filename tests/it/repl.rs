@@ -19,6 +19,13 @@ fn start(tack: &Tack, args: &[&str]) -> Tty {
     tty
 }
 
+/// The newest message of a request.
+fn newest(request: &Request) -> String {
+    let body = request.chat();
+    let last = body["messages"].as_array().unwrap().last().unwrap();
+    last["content"].as_str().unwrap_or_default().to_owned()
+}
+
 /// Neither a turn nor a dialog is open.
 fn idle(shown: &Shown) -> bool {
     shown.has(EMPTY)
@@ -53,7 +60,7 @@ fn the_prompt_may_come_with_the_command() {
     tty.wait_for("the answer", |shown| shown.has("hello back") && idle(shown));
     tty.keys("/exit\r");
     assert_eq!(tty.exit_code(), 0);
-    assert_eq!(server.requests()[0].said(), "say hello");
+    assert_eq!(newest(&server.requests()[0]), "say hello");
 }
 
 #[test]
@@ -78,7 +85,7 @@ fn esc_stops_a_turn_and_what_waits_goes_back_to_the_composer() {
     tty.keys("\r");
     tty.wait_for("the next answer", |shown| shown.has("after") && idle(shown));
     valid_history(&server.requests()[1].chat()).unwrap();
-    assert_eq!(server.requests()[1].said(), "and then this");
+    assert_eq!(newest(&server.requests()[1]), "and then this");
 }
 
 #[test]
@@ -98,8 +105,8 @@ fn what_is_queued_is_sent_after_the_turn_and_what_is_steered_within_it() {
     tack.file("go", "");
     tty.wait_for("both answers", |shown| shown.has("second") && idle(shown));
     let requests = server.requests();
-    assert_eq!(requests[1].said(), "at once");
-    assert_eq!(requests[2].said(), "later");
+    assert_eq!(newest(&requests[1]), "at once");
+    assert_eq!(newest(&requests[2]), "later");
     for request in &requests {
         valid_history(&request.chat()).unwrap();
     }
@@ -166,7 +173,7 @@ fn a_command_beyond_the_sandbox_is_asked_for_and_the_answer_counts() {
     assert!(file.exists());
     tty.keys("remove it\r");
     tty.wait_for("the question", |shown| shown.has("Run this command?"));
-    answer(&mut tty, "n", |shown| !shown.has("Run this command?") || shown.has("tell the model"));
+    answer(&mut tty, "n", |shown| !shown.has("n  no, and tell"));
     tty.keys("use the package\r");
     tty.wait_for("the end", |shown| shown.has("left") && idle(shown));
     assert!(file.exists(), "what was refused did not run");
@@ -213,7 +220,7 @@ fn hostile_text_never_steers_the_terminal() {
     tty.keys("go\r");
     tty.wait_for("the answer", |shown| shown.has("Ran printf") && idle(shown));
     let bytes = String::from_utf8_lossy(&tty.bytes()).into_owned();
-    assert!(!bytes.contains("]0;pwned") && !bytes.contains("[2J"), "{bytes:?}");
+    assert!(!bytes.contains("\u{1b}]0;pwned") && !bytes.contains("\u{1b}[2J"), "{bytes:?}");
 }
 
 #[test]
@@ -231,9 +238,7 @@ fn a_paste_of_five_thousand_lines_is_one_message() {
         tty.wait_for("the answer", |shown| shown.has("read") && idle(shown));
         let requests = server.requests();
         assert_eq!(requests.len(), 1);
-        let said = requests[0].chat()["messages"].as_array().unwrap().last().unwrap()["content"].to_string();
-        let said: String = serde_json::from_str(&said).unwrap_or_default();
-        assert_eq!(said.trim_end(), lines.trim_end());
+        assert_eq!(newest(&requests[0]).trim_end(), lines.trim_end());
     }
 }
 
@@ -271,10 +276,9 @@ fn a_closed_terminal_ends_everything() {
     crate::kit::wait_for("the command", || tack.work().join("ran").exists());
     tty.hang_up();
     tty.exit_code();
-    let read = |name: &str| tack.read(name).trim().parse::<u32>().unwrap();
-    let _ = read("pid");
-    let sessions = tack.logs();
-    assert_eq!(sessions.len(), 1);
+    let pid: u32 = tack.read("pid").trim().parse().unwrap();
+    // Of its own namespace, where the sandbox has one: nothing to look for then.
+    assert!(pid < 100 || !crate::kit::alive(pid), "the command lives on");
     // The history is whole: the session can be gone on with.
     let server = Server::start(vec![says("going on")]);
     tack.config(&Tack::config_for(&server));

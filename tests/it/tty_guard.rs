@@ -272,7 +272,7 @@ fn each_line_and_the_prompt_are_there_once_after_resizing() {
         tty.resize(columns, rows);
         let status: String = format!("status {columns}x{rows}").chars().take(columns.into()).collect();
         tty.wait_for("a frame of this size", |shown| {
-            rows == 1 || shown.rows.iter().any(|row| *row == status)
+            rows == 1 || shown.rows.contains(&status)
         });
     }
     let shown = tty.wait_for("the last frame", |shown| shown.has("status 120x40"));

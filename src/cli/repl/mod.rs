@@ -65,7 +65,7 @@ pub(super) fn run(prompt: Option<String>, first: &First, flags: &SessionFlags) -
     };
     let code = runtime()?.block_on(tui::run(repl.clone(), opened, start));
     repl.farewell();
-    Ok(code.map_err(|error| CliError::failed(format!("the terminal cannot be used: {error}")))?)
+    code.map_err(|error| CliError::failed(format!("the terminal cannot be used: {error}")))
 }
 
 /// What of the settings the frontend keeps to.

@@ -36,7 +36,7 @@ pub(super) fn fault(text: &str) -> Option<(usize, String)> {
     let stmts = statements(&parsed);
     let mut made = Made(BTreeSet::new());
     // Until no name is new: a loop may use one ahead of where it is made.
-    while stmts.iter().fold(false, |new, stmt| made.learn(stmt) || new) {}
+    while stmts.iter().filter(|stmt| made.learn(stmt)).count() > 0 {}
     let mut sums = 0;
     let mut open: Vec<(&Expr<'_>, Use)> = stmts.iter().flat_map(|stmt| expressions(stmt)).collect();
     while let Some((expr, used)) = open.pop() {

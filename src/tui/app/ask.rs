@@ -77,7 +77,7 @@ impl App {
                 self.tell(tone, format!("{} · {what}", words.trim()));
             }
             Mark::Stance { mode, sandbox } => {
-                self.tell(Tone::Dim, format!("mode {mode} · {sandbox} sandbox"))
+                self.tell(Tone::Dim, format!("mode {mode} · {sandbox} sandbox"));
             }
             Mark::Switched { .. }
             | Mark::Checked { .. }

@@ -32,8 +32,8 @@ const fn listed(name: &'static str, args: &'static str, help: &'static str, offe
     Listed { name, args, help, aliases: &[], offered }
 }
 
-const fn also(listed: Listed, aliases: &'static [&'static str]) -> Listed {
-    Listed { aliases, ..listed }
+const fn also(listed: &Listed, aliases: &'static [&'static str]) -> Listed {
+    Listed { aliases, ..*listed }
 }
 
 use Offered::{Always, Idle};
@@ -46,24 +46,24 @@ pub fn commands() -> &'static [Listed] {
         listed("harness", "[id|auto|-]", "change how tack speaks to the model, in this session", Always),
         listed("effort", "[level]", "reasoning effort, if the model has one", Always),
         listed("mode", "[ask|edits|plan]", "what may run without asking", Always),
-        also(listed("new", "", "new session (the old one stays)", Idle), &["clear"]),
+        also(&listed("new", "", "new session (the old one stays)", Idle), &["clear"]),
         listed("resume", "[id]", "go back to a session", Idle),
         listed("compact", "[focus]", "summarise old turns now", Idle),
         listed("copy", "[n]", "copy the n-th last answer", Always),
         listed("diff", "", "all changes since the session began", Always),
         listed("context", "", "what fills the window, by part", Always),
-        also(listed("cost", "", "tokens, cache and money, by model", Always), &["usage"]),
+        also(&listed("cost", "", "tokens, cache and money, by model", Always), &["usage"]),
         listed("status", "", "model, harness, wire, mode, sandbox, files in force", Always),
         listed("tasks", "", "the model's to-do list", Always),
         listed("ps", "[stop ID]", "background commands; stop one", Always),
         listed("permissions", "[rm N]", "see and delete the stored rules", Always),
         listed("sandbox", "", "what the sandbox allows on this machine", Always),
-        also(listed("provider", "", "providers, and whether their keys are there", Always), &["providers"]),
+        also(&listed("provider", "", "providers, and whether their keys are there", Always), &["providers"]),
         listed("config", "", "effective settings and where each comes from", Always),
         listed("doctor", "", "check config, key, network, sandbox", Always),
         listed("keys", "", "all keys", Always),
-        also(listed("help", "", "all commands", Always), &["?"]),
-        also(listed("exit", "", "leave tack", Always), &["quit", "q"]),
+        also(&listed("help", "", "all commands", Always), &["?"]),
+        also(&listed("exit", "", "leave tack", Always), &["quit", "q"]),
     ];
     ALL
 }
@@ -92,7 +92,7 @@ impl App {
             "resume" => self.resume(args.to_owned()),
             "compact" => {
                 let focus = (!args.is_empty()).then(|| args.to_owned());
-                self.begin(Op::Compact { focus }, empty_draft(args), now);
+                self.begin(Op::Compact { focus }, &empty_draft(args), now);
                 Want::Frame
             }
             "copy" => self.copy(args),

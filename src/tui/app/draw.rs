@@ -95,7 +95,10 @@ impl App {
         if let Some(live) = &self.live {
             state.extend(live.thought_row(width, &self.palette));
             state.extend(live::tasks_row(&self.todo, width, &self.palette));
-            state.extend(live.rows(width, &self.facts.speaks.model.provider, now, &self.palette));
+            state.extend(match self.asks.is_empty() {
+                true => live.rows(width, &self.facts.speaks.model.provider, now, &self.palette),
+                false => vec![Line::styled("● waiting for you", self.palette.warn)],
+            });
         }
         if !rows.is_empty() || !state.is_empty() {
             state.insert(0, Line::default());

@@ -40,7 +40,7 @@ impl App {
                 let called = Called { action: Action::shell(&command, None), outcome: *outcome };
                 self.show(Cell::Ran(Box::new(called)));
             }
-            Event::TurnEnded { end, usage, cost } => return self.turn_ended(end, (usage, cost), now),
+            Event::TurnEnded { end, usage, cost } => return self.turn_ended(&end, (usage, cost), now),
         }
         Want::Frame
     }
@@ -117,12 +117,12 @@ impl App {
         self.tell(Tone::Dim, said);
     }
 
-    fn turn_ended(&mut self, end: End, (usage, cost): (Usage, Option<f64>), now: Instant) -> Want {
+    fn turn_ended(&mut self, end: &End, (usage, cost): (Usage, Option<f64>), now: Instant) -> Want {
         let lasted = self.live.take().map(|live| live.lasted(now)).unwrap_or_default();
         let view = view(self.size, &self.palette);
         self.transcript.settle(view);
         (self.spent.usage, self.spent.cost) = (usage, cost);
-        let stopped = match &end {
+        let stopped = match end {
             End::Completed { .. } => false,
             End::Failed { message } => {
                 self.tell(Tone::Error, message.clone());
@@ -141,9 +141,9 @@ impl App {
         self.composer.set_state(crate::tui::composer::State::Idle);
         self.mark_attention(lasted, stopped);
         if stopped {
-            self.give_back()
+            self.give_back();
         } else {
-            self.send_next(now)
+            self.send_next(now);
         }
         Want::Frame
     }

@@ -41,7 +41,7 @@ impl App {
                 self.stop_editing();
                 Want::Frame
             }
-            Did::Send(draft) => self.send(draft, now),
+            Did::Send(draft) => self.send(&draft, now),
             Did::Act(act) => self.act(act, now),
         }
     }

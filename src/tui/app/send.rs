@@ -15,10 +15,10 @@ const LONG: Duration = Duration::from_secs(20);
 
 impl App {
     /// What was typed and sent while nothing ran.
-    pub(super) fn send(&mut self, draft: Draft, now: Instant) -> Want {
+    pub(super) fn send(&mut self, draft: &Draft, now: Instant) -> Want {
         match draft.kind.clone() {
             Kind::Prompt => {
-                let said = self.said(&draft);
+                let said = self.said(draft);
                 self.begin(Op::Prompt(said), draft, now);
                 Want::Frame
             }
@@ -35,7 +35,7 @@ impl App {
     }
 
     /// Hands over an operation. The person sees at once that something runs.
-    pub(super) fn begin(&mut self, op: Op, draft: Draft, now: Instant) {
+    pub(super) fn begin(&mut self, op: Op, draft: &Draft, now: Instant) {
         match self.link.ops.try_send(op) {
             Ok(()) => {
                 self.live = Some(Live::begin(now));
@@ -43,7 +43,7 @@ impl App {
             }
             Err(_) => {
                 self.tell(Tone::Error, "the session has ended; /new starts another one");
-                self.composer.restore(&draft);
+                self.composer.restore(draft);
             }
         }
     }
@@ -94,7 +94,7 @@ impl App {
     pub(super) fn send_next(&mut self, now: Instant) {
         if let Some(draft) = self.queue.pop_front() {
             self.composer.set_queued(self.queue.len());
-            self.send(draft, now);
+            self.send(&draft, now);
         }
     }
 

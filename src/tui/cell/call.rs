@@ -27,11 +27,13 @@ pub(super) fn rows(called: &Called, view: View<'_>) -> Vec<Line<'static>> {
             rows.extend(more_of_command(command, view));
             rows.extend(hanging(&outcome.text, view));
         }
-        Action::Todo { .. } | Action::Tasks { .. } if outcome.state == State::Ok => {
-            if view.fold == Fold::Open {
-                rows.extend(tasks(outcome, view));
-            }
+        Action::Todo { .. } | Action::Tasks { .. }
+            if outcome.state == State::Ok && view.fold == Fold::Open =>
+        {
+            rows.extend(tasks(outcome, view));
         }
+        // The line over the composer says where they are.
+        Action::Todo { .. } | Action::Tasks { .. } if outcome.state == State::Ok => {}
         _ if called.failed() || prints(action) || view.fold == Fold::Open => {
             rows.extend(hanging(&outcome.text, view));
         }

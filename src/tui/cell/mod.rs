@@ -150,7 +150,7 @@ fn said(source: &str, images: usize, view: View<'_>) -> Vec<Line<'static>> {
     if images > 0 {
         let mark = if rows.is_empty() { Span::styled("› ", p.accent) } else { Span::raw("  ") };
         let what = if images == 1 { "[1 image]".to_owned() } else { format!("[{images} images]") };
-        rows.push(Line::from(vec![mark, Span::styled(what, p.dim)]));
+        rows.push(text::fit(Line::from(vec![mark, Span::styled(what, p.dim)]), view.columns()));
     }
     rows
 }
