@@ -131,7 +131,8 @@ impl std::fmt::Display for Row {
         let scale = floor.zip(*set_with).map_or(1.0, |(floor, set)| floor.least / set);
         let dash = || "-".to_owned();
         let floors = floor.map_or_else(dash, |floor| format!("{:.2}", floor.least));
-        let ratio = floor.map_or_else(dash, |floor| format!("{:.1}", least / floor.least));
+        let ratio = floor.filter(|floor| floor.least > 0.0);
+        let ratio = ratio.map_or_else(dash, |floor| format!("{:.1}", least / floor.least));
         let target = target.map_or_else(dash, |target| {
             let met = if *least <= target * scale { "met" } else { "MISSED" };
             format!("{:.2} {met}", target * scale)
