@@ -271,9 +271,7 @@ fn each_line_and_the_prompt_are_there_once_after_resizing() {
     for (columns, rows) in [(80, 24), (40, 10), (10, 3), (1, 1), (20, 5), (400, 100), (120, 40)] {
         tty.resize(columns, rows);
         let status: String = format!("status {columns}x{rows}").chars().take(columns.into()).collect();
-        tty.wait_for("a frame of this size", |shown| {
-            rows == 1 || shown.rows.contains(&status)
-        });
+        tty.wait_for("a frame of this size", |shown| rows == 1 || shown.rows.contains(&status));
     }
     let shown = tty.wait_for("the last frame", |shown| shown.has("status 120x40"));
     assert!(once(&shown), "{shown:#?}");
