@@ -137,7 +137,7 @@ impl Stage {
     /// When the next frame is due; None: not before something happens.
     fn due(&self, now: Instant) -> Option<Instant> {
         let changed = self.dirty.map(|pace| self.drawn.map_or(now, |drawn| drawn + pace));
-        let step = self.app.working().then(|| self.drawn.map_or(now, |drawn| drawn + STEP));
+        let step = self.app.moves().then(|| self.drawn.map_or(now, |drawn| drawn + STEP));
         let saved = self.app.saves_at();
         [changed, step, self.still, saved].into_iter().flatten().min()
     }

@@ -179,7 +179,7 @@ fn more_of_command(command: &str, view: View<'_>) -> Vec<Line<'static>> {
         .collect();
     if shown < lines.len() {
         let left = plural((lines.len() - shown) as u64, "line");
-        rows.push(Line::styled(format!("    … +{left} · ctrl+t"), p.dim));
+        rows.push(text::fit(Line::styled(format!("    … +{left} · ctrl+t"), p.dim), view.columns()));
     }
     rows
 }
@@ -212,7 +212,7 @@ fn hanging(output: &str, view: View<'_>) -> Vec<Line<'static>> {
     if head + tail < lines.len() {
         let left = plural((lines.len() - head - tail) as u64, "line");
         let key = if view.fold == Fold::Folded { " · ctrl+t" } else { "" };
-        rows.push(Line::styled(format!("  │ … +{left}{key}"), p.dim));
+        rows.push(text::fit(Line::styled(format!("  │ … +{left}{key}"), p.dim), view.columns()));
     }
     rows.extend(lines[lines.len() - tail..].iter().flat_map(|line| row(line)));
     if let Some(last) = rows.last_mut()
