@@ -15,6 +15,7 @@
 
 pub mod app;
 pub mod approval;
+mod board;
 pub mod cell;
 pub mod composer;
 pub mod host;
@@ -22,10 +23,12 @@ pub mod live;
 pub mod overlay;
 pub mod pager;
 pub mod palette;
+mod plain;
 mod run;
 pub mod status;
 pub mod term;
 pub mod text;
 pub mod transcript;
 
+pub use plain::run as run_plain;
 pub use run::{Start, run};
