@@ -71,7 +71,7 @@ impl Base {
         let ask = if ask == Ask::ForAuto && !auto { Ask::Never } else { ask };
         let mut learnt = Learnt::default();
         if self.found.is_none() {
-            self.found = look(model, provider, ask).await;
+            self.found = look(model, provider, (ask, &self.say)).await;
         }
         let Some(found) = self.found.clone() else { return learnt };
         learnt.looked = true;
@@ -87,13 +87,13 @@ impl Base {
                 self.probed = asked.probed;
             }
             None if ask == Ask::Never => {}
-            None => match probe(model, provider).await {
+            None => match probe(model, provider, &self.say).await {
                 Ok(Outcome { probed, usage }) => {
                     (learnt.asked, learnt.usage) = (true, Some(usage));
                     self.probed.clone_from(&probed);
                     // What loads a model with its first request can tell more of it now.
                     if found.window.is_none() {
-                        self.found = look(model, provider, Ask::Never).await.or(Some(found));
+                        self.found = look(model, provider, (Ask::Never, &self.say)).await.or(Some(found));
                     }
                     record.asked = Some(memory::Asked { mark, probed });
                 }
@@ -168,7 +168,7 @@ pub(super) fn is_here(provider: &Provider) -> bool {
 }
 
 /// What the model's server tells of it. None: nothing answers there, or it is not known how to ask.
-async fn look(model: &Model, provider: &Provider, ask: Ask) -> Option<Found> {
+async fn look(model: &Model, provider: &Provider, (ask, say): (Ask, &Say)) -> Option<Found> {
     // Which server stands at an address of the user's own is asked only where it is of use.
     let kind = Kind::of(&provider.id).or((ask != Ask::Never).then_some(Kind::LlamaCpp))?;
     let until = tokio::time::Instant::now() + provider.first_byte_timeout;
@@ -204,7 +204,7 @@ fn unknown(model: &Model) -> Found {
 }
 
 /// Err is why it could not be made; it is said already.
-async fn probe(model: &Model, provider: &Provider) -> Result<Outcome, String> {
+async fn probe(model: &Model, provider: &Provider, say: &Say) -> Result<Outcome, String> {
     let name = &model.name;
     say(&format!("asking {name} twice how it calls tools (once for this server)"));
     let mut last = String::new();
@@ -231,8 +231,11 @@ async fn probe(model: &Model, provider: &Provider) -> Result<Outcome, String> {
     }
 }
 
-/// Progress, a courtesy: a closed stderr is no failure.
-fn say(line: &str) {
+/// Where progress is told.
+pub(super) type Say = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// A courtesy: a closed stderr is no failure.
+pub(super) fn on_stderr(line: &str) {
     let line: String = line.chars().map(|c| if crate::model::steers(c) { '�' } else { c }).collect();
     let _ = writeln!(std::io::stderr(), "{line}");
 }

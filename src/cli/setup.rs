@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::args::{Approval, SessionFlags, SessionMode};
 use super::choice::{Chosen, Named};
 use super::error::CliError;
-use super::learn::Ask;
+use super::learn::{Ask, Say, is_here, on_stderr};
 use crate::agent::{Bounds, Launcher as Programs, Permit, Setup, Stance, Stopper, scene};
 use crate::config::{self, Config, Dirs, Env, Inputs, Launcher, Override, Strictness};
 use crate::harness::{Library, Live};
@@ -37,6 +37,8 @@ pub(super) struct Base {
     pub(super) found: Option<Found>,
     /// What trying the model out showed.
     pub(super) probed: Option<Probed>,
+    /// Where it is told that something takes its time.
+    pub(super) say: Say,
 }
 
 /// A project's harnesses, from its root.
@@ -53,12 +55,22 @@ pub(super) enum Which {
     Last,
 }
 
+/// When a model on this machine is looked at, and asked how it calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Learn {
+    Now,
+    /// Once the person sees that something happens.
+    Later,
+}
+
 /// A session about to start. `_scratch` is its private `/tmp`, removed when this is dropped.
 pub(super) struct Ready {
     pub(super) setup: Setup,
     pub(super) warnings: Vec<String>,
     /// Nobody named the harness.
     pub(super) auto: bool,
+    /// What the model's server tells of it is still to be learnt.
+    pub(super) learns: bool,
     pub(super) _scratch: Option<Scratch>,
 }
 
@@ -100,6 +112,7 @@ pub(super) fn base(flags: &SessionFlags) -> Result<Base, CliError> {
         library,
         found: None,
         probed: None,
+        say: Arc::new(on_stderr),
     };
     base.heed_ollama_host();
     Ok(base)
@@ -303,9 +316,19 @@ impl Base {
 
     /// Everything together.
     pub(super) fn ready(
-        mut self,
+        self,
         flags: &SessionFlags,
         which: &Which,
+        stopper: Stopper,
+    ) -> Result<Ready, CliError> {
+        self.ready_to(flags, (which, Learn::Now), stopper)
+    }
+
+    /// The same, where the model on this machine may be learnt of later.
+    pub(super) fn ready_to(
+        mut self,
+        flags: &SessionFlags,
+        (which, learn): (&Which, Learn),
         stopper: Stopper,
     ) -> Result<Ready, CliError> {
         self.use_local(flags)?;
@@ -316,8 +339,12 @@ impl Base {
         if let Some((_, Some(loaded))) = &opened {
             self.go_on_as(&loaded.items);
         }
-        self.learn(Ask::ForAuto, flags.timeout)?;
+        match learn {
+            Learn::Now => drop(self.learn(Ask::ForAuto, flags.timeout)?),
+            Learn::Later => {}
+        }
         let chosen = self.priced(flags)?;
+        let learns = learn == Learn::Later && chosen.provider.as_ref().is_some_and(is_here);
         let auto = matches!(self.named(&chosen.model), Named::Nobody);
         let (client, holds) = (chosen.client()?, chosen.holds());
         let scratch = self.session_tmp(flags)?;
@@ -362,7 +389,7 @@ impl Base {
             holds,
             stopper,
         };
-        Ok(Ready { setup, warnings, auto, _scratch: scratch })
+        Ok(Ready { setup, warnings, auto, learns, _scratch: scratch })
     }
 }
 

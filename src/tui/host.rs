@@ -50,6 +50,8 @@ pub struct Facts {
     pub instructions: Vec<String>,
     /// Nobody chose a model yet: none can be asked.
     pub mute: bool,
+    /// What the model's server tells of it, and how the model calls, is still to be learnt.
+    pub learns: bool,
 }
 
 /// The model and the harness that a session goes on with.
@@ -88,6 +90,15 @@ pub struct Wish {
     /// An id, or `auto`.
     pub harness: Option<String>,
     pub effort: Option<String>,
+}
+
+/// Who speaks from now on.
+pub struct Spoken {
+    pub speaker: Box<Speaker>,
+    pub speaks: Speaks,
+    pub warnings: Vec<String>,
+    /// What was learnt of the model on the way.
+    pub notes: Vec<String>,
 }
 
 /// How well a harness suits a model.
@@ -164,8 +175,8 @@ pub enum Report {
 /// All of it may take its time; errors are one sentence for the person.
 pub trait Host: Send + Sync {
     fn open(&self, which: &Which) -> Result<Opened, String>;
-    /// Who would speak, and what to say of it.
-    fn speaker(&self, wish: &Wish) -> Result<(Box<Speaker>, Speaks, Vec<String>), String>;
+    /// Who would speak.
+    fn speaker(&self, wish: &Wish) -> Result<Spoken, String>;
     fn harnesses(&self, model: &Model) -> Vec<HarnessRow>;
     fn models(&self) -> Vec<ModelRow>;
     /// Has the model make one call; what came back, in words.

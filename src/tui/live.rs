@@ -188,6 +188,25 @@ impl Live {
     }
 }
 
+/// While a model on this machine is being learnt of.
+pub fn learning_row(
+    model: &str,
+    (since_when, now): (Instant, Instant),
+    width: usize,
+    p: &Palette,
+) -> Line<'static> {
+    let lasted = now.saturating_duration_since(since_when);
+    let step = (lasted.as_millis() / STEP.as_millis()) as usize % SPINNER.len();
+    let model = text::clean_line(model).into_owned();
+    let what = format!("Looking at {model}: its window, and once how it calls tools");
+    let line = Line::from(vec![
+        Span::styled(format!("{} ", SPINNER[step]), p.accent),
+        Span::raw(what),
+        Span::styled(format!(" · {} · what you send waits", since(since_when, now)), p.dim),
+    ]);
+    text::fit(line, width)
+}
+
 fn since(from: Instant, now: Instant) -> String {
     let took = now.saturating_duration_since(from).as_millis();
     seconds(u64::try_from(took).unwrap_or(u64::MAX) / 1000 * 1000).replace(".0s", "s")

@@ -131,7 +131,7 @@ impl Stage {
     fn due(&self, now: Instant) -> Option<Instant> {
         let next = self.drawn.map_or(now, |drawn| drawn + FRAME);
         let changed = self.dirty.then_some(next);
-        let step = self.app.working().then(|| self.drawn.map_or(now, |drawn| drawn + STEP));
+        let step = self.app.moves().then(|| self.drawn.map_or(now, |drawn| drawn + STEP));
         let saved = self.app.saves_at();
         [changed, step, self.still, saved].into_iter().flatten().min()
     }

@@ -25,7 +25,7 @@ use crate::harness::Live;
 use crate::model::Model;
 use crate::sandbox::Policy;
 use crate::tui::host::{
-    Facts, HarnessRow, Host, Link, ModelRow, Opened, Reach, Report, SessionRow, Speaks, Which, Wish,
+    Facts, HarnessRow, Host, Link, ModelRow, Opened, Reach, Report, SessionRow, Speaks, Spoken, Which, Wish,
 };
 use crate::tui::transcript::Speech;
 use crate::tui::{self, Start};
@@ -127,8 +127,8 @@ impl Repl {
         let home = base.dirs.home.clone();
         let library = base.library.clone();
         let stopper = Stopper::default();
-        let Ready { mut setup, warnings, auto, _scratch } =
-            base.ready(&self.flags, which, stopper.clone())?;
+        let Ready { mut setup, warnings, auto, learns, _scratch } =
+            base.ready_to(&self.flags, (which, setup::Learn::Later), stopper.clone())?;
         setup.unattended = false;
         change(&mut setup);
         let desk = setup.desk.clone();
@@ -142,6 +142,7 @@ impl Repl {
             instructions: instructions(&setup.policy.cwd),
             cwd: setup.policy.cwd.clone(),
             mute: false,
+            learns,
         };
         let items = setup.loaded.as_ref().map(|loaded| loaded.items.clone()).unwrap_or_default();
         *self.tmp.lock().unwrap_or_else(PoisonError::into_inner) = setup.policy.tmp.clone();
@@ -193,9 +194,14 @@ impl Repl {
         flags
     }
 
-    fn speaker_for(&self, wish: &Wish) -> Result<(Box<Speaker>, Speaks, Vec<String>), CliError> {
+    fn speaker_for(&self, wish: &Wish) -> Result<Spoken, CliError> {
         let flags = self.with(wish);
         let mut base = setup::base(&flags)?;
+        let lines = Arc::new(Mutex::new(Vec::new()));
+        let told = lines.clone();
+        base.say = Arc::new(move |line: &str| {
+            told.lock().unwrap_or_else(PoisonError::into_inner).push(line.to_owned());
+        });
         base.use_local(&flags)?;
         base.learn(Ask::ForAuto, flags.timeout)?;
         let chosen = base.priced(&flags)?;
@@ -204,7 +210,9 @@ impl Repl {
         let speaks = speaks(&base.library, &chosen.model, chosen.harness.id(), auto);
         let live = Some(Live::new(base.library.clone(), chosen.harness.id()));
         let speaker = Speaker { model: chosen.model, client, harness: chosen.harness, live, holds };
-        Ok((Box::new(speaker), speaks, chosen.tight))
+        // Of several the last one says what came of it.
+        let notes = lines.lock().unwrap_or_else(PoisonError::into_inner).pop().into_iter().collect();
+        Ok(Spoken { speaker: Box::new(speaker), speaks, warnings: chosen.tight, notes })
     }
 }
 
@@ -219,7 +227,7 @@ impl Host for Repl {
         self.open_as(&which, base).map(|(opened, _)| opened).map_err(said)
     }
 
-    fn speaker(&self, wish: &Wish) -> Result<(Box<Speaker>, Speaks, Vec<String>), String> {
+    fn speaker(&self, wish: &Wish) -> Result<Spoken, String> {
         self.speaker_for(wish).map_err(said)
     }
 

@@ -91,6 +91,7 @@ pub(super) fn try_model(flags: &SessionFlags, provider: &str, name: &str) -> Res
     let flags =
         super::Repl { flags: flags.clone(), ended: Default::default(), tmp: Default::default() }.with(&wish);
     let mut base = setup::base(&flags)?;
+    base.say = std::sync::Arc::new(|_| {});
     base.use_local(&flags)?;
     let (model, served) = base.chosen()?;
     if !served.as_ref().is_some_and(is_here) {

@@ -12,7 +12,7 @@ use super::{App, Want, view};
 use crate::tui::board;
 use crate::tui::cell::{Called, Cell, Tone, task_rows};
 use crate::tui::composer::{Command, Draft, Kind, Offered, sheet};
-use crate::tui::host::{Reach, Report, Speaks, Which, Wish};
+use crate::tui::host::{Reach, Report, Speaks, Spoken, Which, Wish};
 use crate::tui::overlay::Overlay;
 use crate::tui::overlay::board::Board;
 use crate::tui::overlay::harness::HarnessPicker;
@@ -242,19 +242,57 @@ impl App {
             move |host| host.speaker(&wish),
             |app, came| {
                 match came {
-                    Ok((speaker, speaks, warnings)) => {
-                        for warning in warnings {
-                            app.tell(Tone::Warning, warning);
-                        }
-                        app.told_of(&speaks);
-                        app.link.desk.lay(Aside::Speak(speaker));
-                    }
+                    Ok(spoken) => app.spoken(spoken),
                     Err(why) => app.tell(Tone::Error, why),
                 }
                 Want::Frame
             },
         );
         Want::Nothing
+    }
+
+    fn spoken(&mut self, spoken: Spoken) {
+        let Spoken { speaker, speaks, warnings, notes } = spoken;
+        for note in notes {
+            self.tell(Tone::Dim, note);
+        }
+        for warning in warnings {
+            self.tell(Tone::Warning, warning);
+        }
+        self.told_of(&speaks);
+        self.link.desk.lay(Aside::Speak(speaker));
+    }
+
+    /// Learns of the model on this machine what its server tells, and once how it calls. What is said
+    /// meanwhile waits for it.
+    pub(super) fn learn(&mut self) {
+        self.learning = Some(Instant::now());
+        let auto = self.facts.speaks.auto;
+        let harness = (!auto).then(|| self.facts.speaks.harness.clone());
+        let wish = Wish { harness, ..self.same() };
+        self.aside(
+            move |host| host.speaker(&wish),
+            |app, came| {
+                app.learning = None;
+                let before = app.facts.speaks.clone();
+                match came {
+                    // Nothing was said yet: it is simply so.
+                    Ok(spoken) => {
+                        (app.facts.speaks.model, app.facts.speaks.harness) =
+                            (spoken.speaks.model.clone(), spoken.speaks.harness.clone());
+                        app.quiet_switch = true;
+                        app.spoken(spoken);
+                    }
+                    Err(why) => app.tell(Tone::Warning, why),
+                }
+                if before.harness != app.facts.speaks.harness {
+                    let (name, harness) = (&app.facts.speaks.model.name, &app.facts.speaks.harness);
+                    app.tell(Tone::Dim, format!("{name} is spoken to under {harness}"));
+                }
+                app.send_next(Instant::now());
+                Want::Frame
+            },
+        );
     }
 
     /// Until the agent says that it is so, the person hears when it will be.

@@ -100,6 +100,9 @@ impl App {
                 false => vec![Line::styled("● waiting for you", self.palette.warn)],
             });
         }
+        if let (Some(since), None) = (self.learning, &self.live) {
+            state.push(live::learning_row(&self.facts.speaks.model.name, (since, now), width, &self.palette));
+        }
         if !rows.is_empty() || !state.is_empty() {
             state.insert(0, Line::default());
         }

@@ -34,7 +34,9 @@ impl App {
             Event::Speaks { model, harness } => {
                 let before = self.facts.speaks.harness.clone();
                 (self.facts.speaks.model, self.facts.speaks.harness) = (*model, harness);
-                self.told_switch(&before);
+                if !std::mem::take(&mut self.quiet_switch) {
+                    self.told_switch(&before);
+                }
             }
             Event::Ran { command, outcome } => {
                 let called = Called { action: Action::shell(&command, None), outcome: *outcome };

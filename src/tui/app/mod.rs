@@ -91,6 +91,10 @@ pub struct App {
     /// The harness before this one.
     before: Option<String>,
     save_at: Option<Instant>,
+    /// Since when the model is being learnt of.
+    learning: Option<Instant>,
+    /// The next change of who speaks was told of already.
+    quiet_switch: bool,
     /// Keeps the events of a session that is gone from ending again and again.
     kept_open: Option<tokio::sync::mpsc::Sender<Event>>,
     jobs: Jobs,
@@ -169,6 +173,8 @@ impl App {
             changed: Some(events),
             before: None,
             save_at: None,
+            learning: None,
+            quiet_switch: false,
             kept_open: None,
             jobs: Jobs::default(),
             settings,
@@ -196,6 +202,9 @@ impl App {
         }
         for warning in warnings {
             self.tell(Tone::Warning, warning);
+        }
+        if self.facts.learns {
+            self.learn();
         }
     }
 
@@ -299,6 +308,11 @@ impl App {
 
     pub fn working(&self) -> bool {
         self.live.is_some()
+    }
+
+    /// Something moves on the screen.
+    pub fn moves(&self) -> bool {
+        self.live.is_some() || self.learning.is_some()
     }
 
     /// Goes on with another session. The old one ends as nobody holds its ends any more.

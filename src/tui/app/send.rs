@@ -17,6 +17,11 @@ impl App {
     /// What was typed and sent while nothing ran.
     pub(super) fn send(&mut self, draft: &Draft, now: Instant) -> Want {
         match draft.kind.clone() {
+            Kind::Prompt if self.learning.is_some() => {
+                self.queue.push_back(draft.clone());
+                self.composer.set_queued(self.queue.len());
+                Want::Frame
+            }
             Kind::Prompt => {
                 let said = self.said(draft);
                 self.begin(Op::Prompt(said), draft, now);
