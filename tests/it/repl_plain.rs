@@ -97,6 +97,7 @@ fn what_is_asked_is_answered_by_a_line() {
     assert!(file.exists(), "what was refused did not run");
     let told = serde_json::to_string(&server.requests()[3].chat()).unwrap();
     assert!(told.contains("use the package"), "{told}");
+    println!("{}", tty.shown().lines.join("\n"));
     is_plain(&tty);
 }
 
@@ -181,6 +182,7 @@ fn commands_set_by_name_and_tell_by_lines() {
     tty.wait_for("the answer", |shown| shown.has("as before") && asks_for_more(shown));
     let requests = server.requests();
     let tools = |nth: usize| serde_json::to_string(&requests[nth].chat()["tools"]).unwrap();
+    println!("{}", tty.shown().lines.join("\n"));
     assert!(tools(0).contains("run_shell_command") && !tools(1).contains("run_shell_command"));
     is_plain(&tty);
 }

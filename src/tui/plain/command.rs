@@ -12,7 +12,7 @@ use crate::tui::app::commands;
 use crate::tui::board;
 use crate::tui::cell::{Cell, Tone, task_rows};
 use crate::tui::composer::{Command, Offered};
-use crate::tui::host::{Fit, HarnessRow, ModelRow, Reach, Report, Which, Wish};
+use crate::tui::host::{Fit, HarnessRow, ModelRow, Reach, Report, Spoken, Which, Wish};
 use crate::tui::overlay::harness::tokens;
 use crate::tui::text;
 
@@ -170,19 +170,54 @@ impl Plain {
         self.work(
             move |host| host.speaker(&wish),
             |plain, came| match came {
-                Ok((speaker, speaks, warnings)) => {
-                    for warning in warnings {
-                        plain.tell(Tone::Warning, warning);
-                    }
-                    if plain.facts.speaks.harness != speaks.harness {
+                Ok(spoken) => {
+                    if plain.facts.speaks.harness != spoken.speaks.harness {
                         plain.before = Some(plain.facts.speaks.harness.clone());
                     }
-                    (plain.facts.speaks.auto, plain.facts.speaks.speech) = (speaks.auto, speaks.speech);
-                    plain.link.desk.lay(Aside::Speak(speaker));
+                    plain.spoken(spoken);
                 }
                 Err(why) => plain.tell(Tone::Error, why),
             },
         );
+    }
+
+    fn spoken(&mut self, spoken: Spoken) {
+        let Spoken { speaker, speaks, warnings, notes } = spoken;
+        notes.into_iter().for_each(|note| self.tell(Tone::Dim, note));
+        warnings.into_iter().for_each(|warning| self.tell(Tone::Warning, warning));
+        (self.facts.speaks.auto, self.facts.speaks.speech) = (speaks.auto, speaks.speech);
+        self.link.desk.lay(Aside::Speak(speaker));
+    }
+
+    /// Learns of the model on this machine what its server tells, and once how it calls. What is typed
+    /// meanwhile waits for it.
+    pub(super) fn learn(&mut self) {
+        let harness = (!self.facts.speaks.auto).then(|| self.facts.speaks.harness.clone());
+        let wish = Wish { harness, ..self.same() };
+        self.tell(Tone::Dim, format!("asking what {} can do", self.facts.speaks.model.name));
+        self.work(
+            move |host| host.speaker(&wish),
+            |plain, came| {
+                match came {
+                    // Nothing was said yet: it is simply so.
+                    Ok(spoken) => {
+                        plain.quiet_switch = true;
+                        (plain.facts.speaks.model, plain.facts.speaks.harness) =
+                            (spoken.speaks.model.clone(), spoken.speaks.harness.clone());
+                        plain.spoken(spoken);
+                        plain.tell(Tone::Dim, plain.who());
+                    }
+                    Err(why) => plain.tell(Tone::Warning, why),
+                }
+                plain.send_next(Instant::now());
+            },
+        );
+    }
+
+    /// Who speaks, as what.
+    pub(super) fn who(&self) -> String {
+        let speaks = &self.facts.speaks;
+        format!("{} @ {} under {}", speaks.model.name, speaks.model.provider, speaks.harness)
     }
 
     fn mode(&mut self, args: &str) {

@@ -50,10 +50,9 @@ impl Plain {
             Event::Item(item) => self.item(*item, now),
             Event::Speaks { model, harness } => {
                 (self.facts.speaks.model, self.facts.speaks.harness) = (*model, harness);
-                let now = &self.facts.speaks;
-                let said =
-                    format!("from here on {} @ {} under {}", now.model.name, now.model.provider, now.harness);
-                self.tell(Tone::Dim, said);
+                if !std::mem::take(&mut self.quiet_switch) {
+                    self.tell(Tone::Dim, format!("from here on {}", self.who()));
+                }
             }
             Event::Ran { command, outcome } => {
                 let called = Called { action: Action::shell(&command, None), outcome: *outcome };
@@ -155,13 +154,7 @@ impl Plain {
         (self.spent.usage, self.spent.cost) = (usage, cost);
         self.link.stopper.rearm();
         match end {
-            End::Completed { .. } => {
-                if let Some(next) = self.queue.pop_front() {
-                    self.show(&Cell::Said { text: next.clone(), images: 0 });
-                    self.send(&next, now);
-                }
-                return;
-            }
+            End::Completed { .. } => return self.send_next(now),
             End::Failed { message } => self.tell(Tone::Error, message.clone()),
             End::Limit { message } => self.tell(Tone::Warning, format!("stopped: {message}")),
             End::Interrupted => self.tell(Tone::Dim, "stopped"),

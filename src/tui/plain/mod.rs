@@ -130,6 +130,8 @@ struct Plain {
     spent: Spent,
     /// The harness before this one.
     before: Option<String>,
+    /// The next change of who speaks was told of already.
+    quiet_switch: bool,
     /// Ctrl+C was pressed: another one before this leaves.
     leaving: Option<Instant>,
     aside: JoinSet<Done>,
@@ -157,6 +159,7 @@ impl Plain {
             todo: Vec::new(),
             spent: Spent::new(&facts.speaks.model),
             before: None,
+            quiet_switch: false,
             leaving: None,
             aside: JoinSet::new(),
             changed: None,
@@ -183,6 +186,9 @@ impl Plain {
             let how = "/model lists what is here, /model PROVIDER/NAME chooses one";
             self.tell(Tone::Warning, format!("no model is set up: {how}"));
         }
+        if self.facts.learns {
+            self.learn();
+        }
     }
 
     /// Goes on with another session. The old one ends as nobody holds its ends any more.
@@ -202,9 +208,18 @@ impl Plain {
         if start.choose {
             self.list_sessions();
         }
-        if let Some(prompt) = &start.prompt {
-            self.show(&Cell::Said { text: prompt.clone(), images: 0 });
-            self.send(prompt, now);
+        self.queue.extend(start.prompt.clone());
+        // What is learnt of the model first, sends it.
+        if self.is_free() {
+            self.send_next(now);
+        }
+    }
+
+    /// Sends what waits for it, the oldest first.
+    fn send_next(&mut self, now: Instant) {
+        if let Some(next) = self.queue.pop_front() {
+            self.show(&Cell::Said { text: next.clone(), images: 0 });
+            self.send(&next, now);
         }
     }
 
@@ -307,16 +322,18 @@ impl Plain {
         self.aside.is_empty() || self.live.is_some()
     }
 
-    /// When a turn that says nothing is to say that it runs.
+    /// When a turn that says nothing is to say that it runs, or other work for which the person waits.
     fn due(&self) -> Option<Instant> {
-        (self.live.is_some() && self.asks.is_empty()).then(|| self.wrote + PROGRESS)
+        let waits = self.live.is_some() || !self.aside.is_empty();
+        (waits && self.asks.is_empty()).then(|| self.wrote + PROGRESS)
     }
 
     fn progress(&mut self, now: Instant) {
-        if let Some(live) = &self.live {
-            let said = live.words(&self.facts.speaks.model.provider, now);
-            self.write(&said);
-        }
+        let said = match &self.live {
+            Some(live) => live.words(&self.facts.speaks.model.provider, now),
+            None => "still at it".to_owned(),
+        };
+        self.write(&said);
     }
 
     /// Asks for a line where one is wanted and none was asked for yet.

@@ -7,13 +7,11 @@ use std::time::{Duration, Instant};
 
 use super::lines::Lines;
 use super::*;
-use crate::agent::{
-    Answer, Asker, Desk, Offer, Request, Rule, Scope, SessionMode, Speaker, Stance, Stopper, What,
-};
+use crate::agent::{Answer, Asker, Desk, Offer, Request, Rule, Scope, SessionMode, Stance, Stopper, What};
 use crate::harness::sample_model;
 use crate::model::{BlobId, CallId, ItemId, Model};
 use crate::tui::cell::tests::all;
-use crate::tui::host::{HarnessRow, ModelRow, Reach, Report, SessionRow, Speaks, Which, Wish};
+use crate::tui::host::{HarnessRow, ModelRow, Reach, Report, SessionRow, Speaks, Spoken, Which, Wish};
 use crate::tui::transcript::Speech;
 
 /// A host that has nothing.
@@ -24,7 +22,7 @@ impl Host for Nobody {
         Err("nothing".to_owned())
     }
 
-    fn speaker(&self, _: &Wish) -> Result<(Box<Speaker>, Speaks, Vec<String>), String> {
+    fn speaker(&self, _: &Wish) -> Result<Spoken, String> {
         Err("nobody".to_owned())
     }
 
@@ -75,13 +73,20 @@ impl Host for Nobody {
 
 /// A session whose first lines are written, and what has to be kept for it to go on.
 fn plain() -> (Plain, tokio::sync::mpsc::Receiver<Op>) {
+    let (mut plain, asked) = begun(|_| {});
+    plain.prompt();
+    assert!(plain.take(Instant::now()).ends_with("ctrl+d leaves\n> "));
+    (plain, asked)
+}
+
+fn begun(change: impl Fn(&mut Facts)) -> (Plain, tokio::sync::mpsc::Receiver<Op>) {
     let (ops, asked) = tokio::sync::mpsc::channel(4);
     let (_, events) = tokio::sync::mpsc::channel(4);
     let keep = Box::new(|_: &[u8]| BlobId(String::new()));
     let link = Link { ops, desk: Desk::default(), stopper: Stopper::default(), keep };
     let model = sample_model();
     let speaks = Speaks { model, harness: "minimal".into(), auto: false, speech: Speech::Prose };
-    let facts = Facts {
+    let mut facts = Facts {
         speaks,
         session: String::new(),
         cwd: "/home/u/shop".into(),
@@ -91,12 +96,11 @@ fn plain() -> (Plain, tokio::sync::mpsc::Receiver<Op>) {
         sandbox: "workspace-write sandbox".into(),
         instructions: Vec::new(),
         mute: false,
+        learns: false,
     };
+    change(&mut facts);
     let opened = Opened { link, events, facts, items: Vec::new(), warnings: Vec::new() };
-    let (mut plain, _) = Plain::new(Arc::new(Nobody), opened, 60);
-    plain.prompt();
-    assert!(plain.take(Instant::now()).ends_with("ctrl+d leaves\n> "));
-    (plain, asked)
+    (Plain::new(Arc::new(Nobody), opened, 60).0, asked)
 }
 
 fn request(line: &str) -> Request {
@@ -215,6 +219,27 @@ fn ctrl_c_leaves_only_when_it_comes_twice() {
     assert_eq!(plain.interrupted(now + LEAVING * 2), Next::On, "something else was typed since");
     assert_eq!(plain.interrupted(now + LEAVING * 2), Next::Leave(0));
     assert_eq!(plain.typed(None, now), Next::Leave(0));
+}
+
+#[tokio::test]
+async fn what_is_said_first_waits_until_the_model_is_learnt_of() {
+    let (mut plain, mut asked) = begun(|facts| facts.learns = true);
+    let start = Start {
+        prompt: Some("hello".into()),
+        choose: false,
+        state: None,
+        env: |_| None,
+        keys: Default::default(),
+    };
+    plain.begin_with(&start, Instant::now());
+    plain.prompt();
+    assert!(asked.try_recv().is_err());
+    assert!(plain.take(Instant::now()).ends_with("note: asking what sample-model can do\n"));
+    assert!(!plain.is_free(), "no line is heard meanwhile");
+    let learnt = plain.aside.join_next().await.unwrap();
+    plain.done(learnt);
+    assert_eq!(plain.take(Instant::now()), "warning: nobody\nyou: hello\n");
+    assert!(matches!(asked.try_recv(), Ok(Op::Prompt(said)) if said.text == "hello"));
 }
 
 #[tokio::test]
