@@ -165,7 +165,7 @@ impl Plain {
         Wish { model: named, harness: None, effort: model.effort.clone() }
     }
 
-    /// Goes on with others, from the next request on; the agent says when it is so.
+    /// Goes on with others, from the next request on.
     fn speak(&mut self, wish: Wish) {
         self.work(
             move |host| host.speaker(&wish),
@@ -175,6 +175,7 @@ impl Plain {
                         plain.before = Some(plain.facts.speaks.harness.clone());
                     }
                     plain.spoken(spoken);
+                    plain.tell(Tone::Dim, format!("{} from the next request on", plain.who()));
                 }
                 Err(why) => plain.tell(Tone::Error, why),
             },
@@ -185,7 +186,7 @@ impl Plain {
         let Spoken { speaker, speaks, warnings, notes } = spoken;
         notes.into_iter().for_each(|note| self.tell(Tone::Dim, note));
         warnings.into_iter().for_each(|warning| self.tell(Tone::Warning, warning));
-        (self.facts.speaks.auto, self.facts.speaks.speech) = (speaks.auto, speaks.speech);
+        self.facts.speaks = speaks;
         self.link.desk.lay(Aside::Speak(speaker));
     }
 
@@ -199,11 +200,7 @@ impl Plain {
             move |host| host.speaker(&wish),
             |plain, came| {
                 match came {
-                    // Nothing was said yet: it is simply so.
                     Ok(spoken) => {
-                        plain.quiet_switch = true;
-                        (plain.facts.speaks.model, plain.facts.speaks.harness) =
-                            (spoken.speaks.model.clone(), spoken.speaks.harness.clone());
                         plain.spoken(spoken);
                         plain.tell(Tone::Dim, plain.who());
                     }
@@ -347,5 +344,6 @@ fn harness_row(row: &HarnessRow) -> String {
         Fit::Cannot(why) => return format!("{}, cannot be used: {why}", row.id),
     };
     let auto = if row.auto { ", auto choice" } else { "" };
-    format!("{}, {fit}, {} tools, {} tokens a turn{auto}", row.id, row.tools, tokens(row.tokens as u64))
+    let tools = if row.tools == 1 { "1 tool".to_owned() } else { format!("{} tools", row.tools) };
+    format!("{}, {fit}, {tools}, {} tokens a turn{auto}", row.id, tokens(row.tokens as u64))
 }

@@ -48,11 +48,9 @@ impl Plain {
             Event::AskVoid(id) => self.ask_void(id, now),
             Event::CallStarted { call, .. } => self.live(now).call_started(call, now),
             Event::Item(item) => self.item(*item, now),
+            // The person heard of it when it was laid down.
             Event::Speaks { model, harness } => {
                 (self.facts.speaks.model, self.facts.speaks.harness) = (*model, harness);
-                if !std::mem::take(&mut self.quiet_switch) {
-                    self.tell(Tone::Dim, format!("from here on {}", self.who()));
-                }
             }
             Event::Ran { command, outcome } => {
                 let called = Called { action: Action::shell(&command, None), outcome: *outcome };

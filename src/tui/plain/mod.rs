@@ -130,8 +130,6 @@ struct Plain {
     spent: Spent,
     /// The harness before this one.
     before: Option<String>,
-    /// The next change of who speaks was told of already.
-    quiet_switch: bool,
     /// Ctrl+C was pressed: another one before this leaves.
     leaving: Option<Instant>,
     aside: JoinSet<Done>,
@@ -159,7 +157,6 @@ impl Plain {
             todo: Vec::new(),
             spent: Spent::new(&facts.speaks.model),
             before: None,
-            quiet_switch: false,
             leaving: None,
             aside: JoinSet::new(),
             changed: None,

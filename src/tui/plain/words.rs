@@ -8,6 +8,8 @@ use crate::tui::text;
 /// Columns of what is not broken into rows: the terminal or the reader does that.
 pub(super) const WIDE: u16 = 1_000;
 
+/// What stands behind the title of a call that did not run.
+const REFUSED: &str = "  ⊘ refused";
 /// What is behind a line that leaves something out: there is no pager here.
 const PAGER: &str = " · ctrl+t";
 
@@ -82,6 +84,7 @@ fn board_row(line: &Line<'_>) -> String {
 fn row(line: &Line<'_>) -> String {
     let spans: Vec<&str> = line.spans.iter().map(|span| span.content.as_ref()).collect();
     let said = match spans.split_first() {
+        Some((&"• ", [_, what, rest @ ..])) if rest.contains(&REFUSED) => format!("not done:{what}"),
         Some((&"• ", [verb, rest @ ..])) => title(&format!("{}:", verb.to_lowercase()), rest),
         Some((&"! ", rest)) => title("ran: ", rest),
         Some((&("  │ " | "  └ "), rest)) => format!("  {}", rest.concat()),
@@ -105,7 +108,7 @@ fn title(word: &str, rest: &[&str]) -> String {
             (_, "  ✓") => said.push_str(", ok"),
             (_, "  ✗") => said.push_str(", failed"),
             (_, part) => {
-                let marks = ["  ✗ ", "  ⊘ ", " · ", "  +"];
+                let marks = ["  ✗ ", " · ", "  +"];
                 match marks.iter().find_map(|mark| Some((mark, part.strip_prefix(mark)?))) {
                     Some((&"  +", added)) => said.push_str(&format!(", +{added}")),
                     Some((_, how)) => said.push_str(&format!(", {how}")),
