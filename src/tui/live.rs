@@ -249,3 +249,44 @@ pub fn tasks_row(items: &[TodoItem], width: usize, p: &Palette) -> Option<Line<'
     let words = text::clean_line(&next.text).into_owned();
     Some(text::fit(Line::styled(format!("┄ tasks {done}/{} · {words}", items.len()), p.dim), width))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tui::palette::Theme;
+
+    fn line(live: &Live, now: Instant) -> String {
+        live.rows(90, "acme", now, &Palette::new(Theme::Plain)).last().unwrap().to_string()
+    }
+
+    #[test]
+    fn what_is_waited_for_is_said_since_when_and_how_to_stop_it() {
+        let began = Instant::now();
+        let at = |seconds: u64| began + Duration::from_secs(seconds);
+        let mut live = Live::begin(began);
+        assert_eq!(line(&live, at(2))[4..], *"Waiting for the model · 2s · esc to stop");
+        assert_eq!(
+            line(&live, at(12))[4..],
+            *"waiting for acme · 12s since it was asked · 12s · esc to stop"
+        );
+        live.text("some words of an answer", at(13));
+        assert_eq!(line(&live, at(14))[4..], *"Writing · 14s · ↓5 tok · esc to stop");
+        assert_eq!(
+            line(&live, at(30))[4..],
+            *"waiting for acme · 17s since last byte · 30s · ↓5 tok · esc to stop"
+        );
+        live.again((2, 6), 14_000, "rate limit".into(), at(30));
+        assert_eq!(line(&live, at(30))[4..], *"rate limit · try 2 of 6 in 14s · ↓5 tok · esc to stop");
+        live.waiting("acme is loading the model".into(), at(50));
+        live.waiting("acme is loading the model".into(), at(55));
+        assert_eq!(
+            line(&live, at(62))[4..],
+            *"acme is loading the model · 12s · 1m 02s · ↓5 tok · esc to stop"
+        );
+        let call = ToolCall::own(Action::shell("cargo test\nand more", None));
+        let id = call.id.clone();
+        live.call_started(call, at(63));
+        assert_eq!(line(&live, at(65))[4..], *"Running cargo test · 1m 05s · ↓5 tok · esc to stop");
+        assert!(live.call_ended(&id, at(66)).is_some() && live.call_ended(&id, at(66)).is_none());
+    }
+}

@@ -15,7 +15,7 @@ use crate::agent::Event;
 
 use super::app::{App, Kept, Want};
 use super::composer::{Keymap, editor};
-use super::host::{Host, Opened};
+use super::host::{Host, Opened, Reach};
 use super::live::STEP;
 use super::palette::Theme;
 use super::term::{
@@ -34,8 +34,8 @@ type Env = fn(&str) -> Option<String>;
 pub struct Start {
     /// Sent at once.
     pub prompt: Option<String>,
-    /// The person chooses an earlier session first.
-    pub choose: bool,
+    /// The person chooses an earlier session first, of these.
+    pub choose: Option<Reach>,
     /// Where history and drafts are kept.
     pub state: Option<PathBuf>,
     pub env: Env,
@@ -119,8 +119,8 @@ impl Stage {
         }
         self.app.recover();
         self.app.welcome();
-        if start.choose {
-            self.app.choose_session();
+        if let Some(reach) = start.choose {
+            self.app.choose_session(reach);
         }
         self.draw(now)?;
         let term = (start.env)("TERM");

@@ -41,7 +41,7 @@ pub(super) enum First {
     Id(String),
     Last,
     /// The person chooses from a list.
-    Choose,
+    Choose(Reach),
 }
 
 pub(super) fn run(prompt: Option<String>, first: &First, flags: &SessionFlags) -> Result<i32, CliError> {
@@ -51,14 +51,14 @@ pub(super) fn run(prompt: Option<String>, first: &First, flags: &SessionFlags) -
     }
     let repl = Arc::new(Repl { flags: flags.clone(), ended: Mutex::default(), tmp: Mutex::default() });
     let which = match first {
-        First::New | First::Choose => setup::Which::New,
+        First::New | First::Choose(_) => setup::Which::New,
         First::Id(id) => setup::Which::Id(id.clone()),
         First::Last => setup::Which::Last,
     };
     let (opened, kept) = repl.open_first(&which)?;
     let start = Start {
         prompt,
-        choose: matches!(first, First::Choose),
+        choose: if let First::Choose(reach) = first { Some(*reach) } else { None },
         state: kept.state,
         env: |name| std::env::var(name).ok(),
         keys: kept.keys,
@@ -270,6 +270,11 @@ impl Host for Repl {
     fn login(&self, provider: &str, key: &str) -> Result<String, String> {
         let base = setup::base(&self.flags).map_err(said)?;
         super::login::store(&base, provider, key).map_err(said)
+    }
+
+    fn logout(&self, provider: &str) -> Result<String, String> {
+        let base = setup::base(&self.flags).map_err(said)?;
+        super::login::forget(&base, Some(provider)).map_err(said)
     }
 
     fn make_first(&self, provider: &str, name: &str) -> Result<String, String> {

@@ -7,6 +7,7 @@
 mod ask;
 mod command;
 mod draw;
+mod facts;
 mod hear;
 mod keys;
 mod send;
@@ -91,6 +92,8 @@ pub struct App {
     /// The harness before this one.
     before: Option<String>,
     save_at: Option<Instant>,
+    /// The turn answers something that the person said.
+    prompted: bool,
     /// Since when the model is being learnt of.
     learning: Option<Instant>,
     /// The next change of who speaks was told of already.
@@ -173,6 +176,7 @@ impl App {
             changed: Some(events),
             before: None,
             save_at: None,
+            prompted: false,
             learning: None,
             quiet_switch: false,
             kept_open: None,
@@ -275,8 +279,8 @@ impl App {
         }
     }
 
-    pub fn choose_session(&mut self) {
-        self.list_sessions(super::host::Reach::Folder);
+    pub fn choose_session(&mut self, reach: super::host::Reach) {
+        self.list_sessions(reach);
     }
 
     /// What a session that ended without a farewell left behind.

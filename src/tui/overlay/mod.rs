@@ -32,3 +32,6 @@ impl Overlay {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
