@@ -27,6 +27,31 @@ pub fn head(facts: &Facts, p: &Palette) -> Vec<Line<'static>> {
     vec![first, Line::styled(place.join(" · "), p.dim)]
 }
 
+/// Model, harness, wire, window, mode, sandbox, folder, session; `session`: its id, where it is recorded.
+pub fn status(facts: &Facts, spent: &Spent, session: Option<&str>, p: &Palette) -> Vec<Line<'static>> {
+    let model = &facts.speaks.model;
+    let window =
+        model.window.map_or_else(|| "not known".to_owned(), |window| format!("{} tokens", tokens(window)));
+    let auto = if facts.speaks.auto { " (auto)" } else { "" };
+    let files = if facts.instructions.is_empty() { "none".to_owned() } else { facts.instructions.join(", ") };
+    let rows = [
+        ("model", format!("{} @ {} · class {}", model.name, model.provider, model.class.letter())),
+        ("harness", format!("{}{auto}", facts.speaks.harness)),
+        ("wire", model.wire.name().to_owned()),
+        ("window", format!("{window}, about {} used", tokens(spent.context))),
+        ("effort", model.effort.clone().unwrap_or_else(|| "the model's own".to_owned())),
+        ("mode", format!("{} · {}", facts.mode.name(), facts.sandbox)),
+        ("folder", facts.cwd.display().to_string()),
+        ("instructions", files),
+        ("session", session.unwrap_or("not recorded").to_owned()),
+    ];
+    let row = |(name, what): (&str, String)| {
+        let what = text::clean_line(&what).into_owned();
+        Line::from(vec![Span::styled(format!("{name:<13} "), p.dim), Span::raw(what)])
+    };
+    rows.into_iter().map(row).collect()
+}
+
 /// What fills the window, by part.
 pub fn filling(filling: &Filling, p: &Palette) -> Vec<Line<'static>> {
     let whole = filling.window.unwrap_or(0);

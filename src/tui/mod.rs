@@ -16,6 +16,8 @@
 //! host                 what the frontend needs from the command line
 //! app        all       the state of it all: keys, events and work come in; rows, frames, operations go out
 //! run        app term  the loop that waits
+//! board      text      what commands that only tell something answer
+//! plain      cell      the same session by lines alone, with nothing drawn
 //! ```
 //!
 //! The currency between them is [`ratatui::text::Line`]: one row of the screen or less, already clean.

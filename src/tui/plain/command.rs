@@ -16,8 +16,8 @@ use crate::tui::host::{Fit, HarnessRow, ModelRow, Reach, Report, Spoken, Which, 
 use crate::tui::overlay::harness::tokens;
 use crate::tui::text;
 
-/// These need a screen, or a terminal that takes sequences.
-const SCREEN: [&str; 3] = ["copy", "diff", "keys"];
+/// These need a screen, a terminal that takes sequences, or one that echoes nothing.
+const SCREEN: [&str; 4] = ["copy", "diff", "keys", "login"];
 
 /// Name and arguments of a line that is a command; a path is none.
 pub(super) fn split(line: &str) -> Option<(&str, &str)> {
@@ -55,7 +55,7 @@ impl Plain {
             ("effort", args) => self.effort(args),
             ("mode", args) => self.mode(args),
             ("new", _) => self.open(Which::New),
-            ("resume", "") => self.list_sessions(),
+            ("resume", "") => self.list_sessions(Reach::Folder),
             ("resume", id) => self.open(Which::Id(id.to_owned())),
             ("compact", args) => {
                 let focus = (!args.is_empty()).then(|| args.to_owned());
@@ -66,7 +66,12 @@ impl Plain {
             ("tasks", _) => self.tasks(),
             ("ps", args) => self.jobs(args),
             ("permissions", args) => self.permissions(args),
-            ("status", _) => self.report(Report::Status),
+            ("status", _) => {
+                let session = self.session.as_deref();
+                let rows = board::status(&self.facts, &self.spent, session, &self.palette);
+                self.show(&Cell::Board(rows));
+            }
+            ("logout", args) => self.logout(args),
             ("sandbox", _) => self.report(Report::Sandbox),
             ("provider", _) => self.report(Report::Providers),
             ("config", _) => self.report(Report::Config),
@@ -253,12 +258,12 @@ impl Plain {
         );
     }
 
-    pub(super) fn list_sessions(&mut self) {
+    pub(super) fn list_sessions(&mut self, reach: Reach) {
         self.work(
-            |host| host.sessions(Reach::Folder),
+            move |host| host.sessions(reach),
             |plain, rows| {
                 if rows.is_empty() {
-                    return plain.tell(Tone::Dim, "there is no session of this folder yet");
+                    return plain.tell(Tone::Dim, "there is no session yet");
                 }
                 plain.rows(rows.iter().map(|row| format!("{}: {}", row.id, row.title)));
                 plain.rows(["/resume ID goes on with one".to_owned()]);
@@ -310,6 +315,19 @@ impl Plain {
                     true => plain.tell(Tone::Dim, "no rule is stored; the mode decides what is asked for"),
                     false => plain.show(&Cell::Board(board::rules(&rules, &plain.palette))),
                 }
+            },
+        );
+    }
+
+    /// Takes a stored key away; that of the provider in use unless named.
+    fn logout(&mut self, args: &str) {
+        let named = if args.is_empty() { &self.facts.speaks.model.provider } else { args };
+        let provider = named.to_owned();
+        self.work(
+            move |host| host.logout(&provider),
+            |plain, came| match came {
+                Ok(said) => plain.tell(Tone::Dim, said),
+                Err(why) => plain.tell(Tone::Error, why),
             },
         );
     }

@@ -128,6 +128,12 @@ struct Plain {
     queue: VecDeque<String>,
     todo: Vec<TodoItem>,
     spent: Spent,
+    /// Id of the session, where it is recorded.
+    session: Option<String>,
+    /// The turn answers something that the person said.
+    prompted: bool,
+    /// The newest answer.
+    said: String,
     /// The harness before this one.
     before: Option<String>,
     /// Ctrl+C was pressed: another one before this leaves.
@@ -156,6 +162,9 @@ impl Plain {
             queue: VecDeque::new(),
             todo: Vec::new(),
             spent: Spent::new(&facts.speaks.model),
+            session: None,
+            prompted: false,
+            said: String::new(),
             before: None,
             leaving: None,
             aside: JoinSet::new(),
@@ -193,7 +202,7 @@ impl Plain {
         let Opened { link, events, facts, items, warnings } = opened;
         (self.link, self.changed) = (link, Some(events));
         self.spent = Spent::new(&facts.speaks.model);
-        (self.facts, self.live, self.before) = (facts, None, None);
+        (self.facts, self.live, self.before, self.session) = (facts, None, None, None);
         self.reply = Transcript::default();
         self.asks.clear();
         self.queue.clear();
@@ -202,8 +211,8 @@ impl Plain {
     }
 
     fn begin_with(&mut self, start: &Start, now: Instant) {
-        if start.choose {
-            self.list_sessions();
+        if let Some(reach) = start.choose {
+            self.list_sessions(reach);
         }
         self.queue.extend(start.prompt.clone());
         // What is learnt of the model first, sends it.

@@ -46,6 +46,10 @@ impl Host for Nobody {
         Err("nothing".to_owned())
     }
 
+    fn logout(&self, _: &str) -> Result<String, String> {
+        Err("nothing".to_owned())
+    }
+
     fn make_first(&self, _: &str, _: &str) -> Result<String, String> {
         Err("nothing".to_owned())
     }
@@ -226,7 +230,7 @@ async fn what_is_said_first_waits_until_the_model_is_learnt_of() {
     let (mut plain, mut asked) = begun(|facts| facts.learns = true);
     let start = Start {
         prompt: Some("hello".into()),
-        choose: false,
+        choose: None,
         state: None,
         env: |_| None,
         keys: Default::default(),
