@@ -44,7 +44,27 @@ pub(super) enum First {
     Choose(Reach),
 }
 
-pub(super) fn run(prompt: Option<String>, first: &First, flags: &SessionFlags) -> Result<i32, CliError> {
+/// How it is shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Face {
+    Screen,
+    /// By lines alone.
+    Plain,
+}
+
+impl Face {
+    /// As the flag says; a terminal that cannot be drawn on decides by itself.
+    pub(super) fn of(plain: bool) -> Self {
+        let dumb = std::env::var("TERM").is_ok_and(|term| term == "dumb");
+        if plain || dumb { Self::Plain } else { Self::Screen }
+    }
+}
+
+pub(super) fn run(
+    prompt: Option<String>,
+    first: &First,
+    (flags, face): (&SessionFlags, Face),
+) -> Result<i32, CliError> {
     if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
         return Err(CliError::usage("an interactive session needs a terminal")
             .hint("run one prompt without one: tack exec PROMPT"));
@@ -63,10 +83,9 @@ pub(super) fn run(prompt: Option<String>, first: &First, flags: &SessionFlags) -
         env: |name| std::env::var(name).ok(),
         keys: kept.keys,
     };
-    let dumb = std::env::var("TERM").is_ok_and(|term| term == "dumb");
-    let code = match flags.plain || dumb {
-        true => runtime()?.block_on(tui::run_plain(repl.clone(), opened, start)),
-        false => runtime()?.block_on(tui::run(repl.clone(), opened, start)),
+    let code = match face {
+        Face::Plain => runtime()?.block_on(tui::run_plain(repl.clone(), opened, start)),
+        Face::Screen => runtime()?.block_on(tui::run(repl.clone(), opened, start)),
     };
     repl.farewell();
     code.map_err(|error| CliError::failed(format!("the terminal cannot be used: {error}")))
