@@ -9,7 +9,7 @@ use crate::model::{Action, CallId, TodoItem, TodoStatus, ToolCall};
 
 use super::cell::seconds;
 use super::overlay::harness::tokens;
-use super::palette::Palette;
+use super::palette::{Palette, Theme};
 use super::text;
 
 /// Silence after which it is said how long it lasts.
@@ -140,6 +140,13 @@ impl Live {
         spans.push(Span::styled(format!(" · {}", facts.join(" · ")), p.dim));
         rows.push(text::fit(Line::from(spans), width));
         rows
+    }
+
+    /// The same in one line of words, for those to whom nothing is drawn.
+    pub fn words(&self, provider: &str, now: Instant) -> String {
+        let what = self.what(provider, now, &Palette::new(Theme::Plain));
+        let what: String = what.iter().map(|span| span.content.as_ref()).collect();
+        format!("{what} · {}", since(self.began, now))
     }
 
     fn what(&self, provider: &str, now: Instant, p: &Palette) -> Vec<Span<'static>> {

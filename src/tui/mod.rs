@@ -16,6 +16,8 @@
 //! host                 what the frontend needs from the command line
 //! app        all       the state of it all: keys, events and work come in; rows, frames, operations go out
 //! run        app term  the loop that waits
+//! board      text      what commands that only tell something answer
+//! plain      cell      the same session by lines alone, with nothing drawn
 //! ```
 //!
 //! The currency between them is [`ratatui::text::Line`]: one row of the screen or less, already clean.
@@ -23,6 +25,7 @@
 
 pub mod app;
 pub mod approval;
+mod board;
 pub mod cell;
 pub mod composer;
 pub mod host;
@@ -30,6 +33,7 @@ pub mod live;
 pub mod overlay;
 pub mod pager;
 pub mod palette;
+mod plain;
 mod run;
 pub mod status;
 pub mod term;
@@ -38,4 +42,5 @@ mod testing;
 pub mod text;
 pub mod transcript;
 
+pub use plain::run as run_plain;
 pub use run::{Start, run};

@@ -63,7 +63,11 @@ pub(super) fn run(prompt: Option<String>, first: &First, flags: &SessionFlags) -
         env: |name| std::env::var(name).ok(),
         keys: kept.keys,
     };
-    let code = runtime()?.block_on(tui::run(repl.clone(), opened, start));
+    let dumb = std::env::var("TERM").is_ok_and(|term| term == "dumb");
+    let code = match flags.plain || dumb {
+        true => runtime()?.block_on(tui::run_plain(repl.clone(), opened, start)),
+        false => runtime()?.block_on(tui::run(repl.clone(), opened, start)),
+    };
     repl.farewell();
     code.map_err(|error| CliError::failed(format!("the terminal cannot be used: {error}")))
 }

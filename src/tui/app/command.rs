@@ -2,19 +2,20 @@
 
 use std::time::Instant;
 
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 use tokio::sync::oneshot;
 
-use crate::agent::{Aside, Filling, Op, Rule};
+use crate::agent::{Aside, Op, Rule};
 use crate::tools::Job;
 
 use super::{App, Want, view};
+use crate::tui::board;
 use crate::tui::cell::{Called, Cell, Tone, task_rows};
 use crate::tui::composer::{Command, Draft, Kind, Offered, sheet};
 use crate::tui::host::{Reach, Report, Speaks, Spoken, Which, Wish};
 use crate::tui::overlay::Overlay;
 use crate::tui::overlay::board::Board;
-use crate::tui::overlay::harness::{HarnessPicker, tokens};
+use crate::tui::overlay::harness::HarnessPicker;
 use crate::tui::overlay::model::{ModelPicker, Purpose};
 use crate::tui::overlay::sessions::SessionPicker;
 use crate::tui::text;
@@ -423,74 +424,14 @@ impl App {
         let (to, answer) = oneshot::channel();
         self.link.desk.lay(Aside::Context(to));
         self.ask(answer, |app, filling| {
-            let lines = app.filling(&filling);
-            app.show(Cell::Board(lines));
+            app.show(Cell::Board(board::filling(&filling, &app.palette)));
             Want::Frame
         });
         Want::Nothing
     }
 
-    fn filling(&self, filling: &Filling) -> Vec<Line<'static>> {
-        let p = &self.palette;
-        let whole = filling.window.unwrap_or(0);
-        let of = match filling.window {
-            Some(window) => format!(" of {}", tokens(window)),
-            None => String::new(),
-        };
-        let mut lines = vec![Line::from(vec![
-            Span::styled("Context", p.strong),
-            Span::raw(format!(" about {}{of} tokens", tokens(filling.used))),
-        ])];
-        let parts = [("system prompt", filling.system), ("tools", filling.tools)].into_iter();
-        for (name, count) in parts.chain(filling.parts.iter().copied()).filter(|(_, count)| *count > 0) {
-            let bar = match whole {
-                0 => String::new(),
-                whole => "█".repeat(usize::try_from((count * 40).div_ceil(whole)).unwrap_or(0).min(40)),
-            };
-            lines.push(Line::from(vec![
-                Span::raw(format!("  {name:<14} {:>7}  ", tokens(count))),
-                Span::styled(bar, p.accent),
-            ]));
-        }
-        if filling.masked > 0 {
-            lines.push(Line::styled(
-                format!("  {} old results are sent as one line each", filling.masked),
-                p.dim,
-            ));
-        }
-        if let Some(at) = filling.compacts_at {
-            lines.push(Line::styled(format!("  is summarised at {}", tokens(at)), p.dim));
-        }
-        lines
-    }
-
     fn cost(&mut self) -> Want {
-        let p = &self.palette;
-        let usage = self.spent.usage;
-        let money =
-            self.spent.cost.map_or_else(|| "price not known".to_owned(), |cost| format!("${cost:.4}"));
-        let mut lines = vec![Line::from(vec![
-            Span::styled("This session", p.strong),
-            Span::raw(format!(
-                " {} tokens in ({} cached), {} out · {money}",
-                tokens(usage.input),
-                tokens(usage.cached),
-                tokens(usage.output)
-            )),
-        ])];
-        for (who, usage) in &self.spent.by {
-            let who = text::clean_line(who).into_owned();
-            lines.push(Line::styled(
-                format!(
-                    "  {who}: {} in ({} cached), {} out",
-                    tokens(usage.input),
-                    tokens(usage.cached),
-                    tokens(usage.output)
-                ),
-                p.dim,
-            ));
-        }
-        self.show(Cell::Board(lines));
+        self.show(Cell::Board(board::cost(&self.spent, &self.palette)));
         Want::Frame
     }
 
@@ -515,18 +456,7 @@ impl App {
                 app.tell(Tone::Dim, "nothing runs in the background");
                 return Want::Frame;
             }
-            let lines = jobs.iter().map(|job| {
-                let state = match (job.running, job.exit) {
-                    (true, _) => "runs".to_owned(),
-                    (false, Some(code)) => format!("exit {code}"),
-                    (false, None) => "ended".to_owned(),
-                };
-                let file = job.output_file.as_deref().map(|file| format!(" · {file}")).unwrap_or_default();
-                let command = text::clean_line(&job.command).into_owned();
-                Line::raw(format!("{}  {state}  {command}{file}", job.id))
-            });
-            let lines = lines.collect();
-            app.show(Cell::Board(lines));
+            app.show(Cell::Board(board::jobs(&jobs)));
             Want::Frame
         });
         Want::Nothing
@@ -555,16 +485,7 @@ impl App {
             let mode = self.facts.mode.name();
             return self.tell(Tone::Dim, format!("no rule is stored; mode {mode} decides what is asked for"));
         }
-        let row = |(nth, rule): (usize, &Rule)| {
-            let place = match &rule.project {
-                Some(project) => format!(" · in {}", project.display()),
-                None => " · everywhere".to_owned(),
-            };
-            Line::raw(text::clean_line(&format!("{:>3}  {}{place}", nth + 1, rule.allow)).into_owned())
-        };
-        let mut lines: Vec<Line<'static>> = rules.iter().enumerate().map(row).collect();
-        lines.push(Line::styled("/permissions rm N forgets one", self.palette.dim));
-        self.show(Cell::Board(lines));
+        self.show(Cell::Board(board::rules(rules, &self.palette)));
     }
 
     fn sheet(&mut self) -> Want {

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 
 use super::{App, view};
 use crate::tui::live;
@@ -148,25 +148,6 @@ impl App {
             cost: self.spent.cost,
             hint: "? keys",
         }
-    }
-
-    /// Three lines that say where one is.
-    pub(super) fn head(&self) -> Vec<Line<'static>> {
-        let (p, facts) = (&self.palette, &self.facts);
-        let speaks = &facts.speaks;
-        let auto = if speaks.auto { " (auto)" } else { "" };
-        let clean = |text: &str| text::clean_line(text).into_owned();
-        let first = Line::from(vec![
-            Span::styled(format!("tack {}", env!("CARGO_PKG_VERSION")), p.strong),
-            Span::raw(format!(" · {} @ {}", clean(&speaks.model.name), clean(&speaks.model.provider))),
-            Span::raw(format!(" · harness {}{auto}", clean(&speaks.harness))),
-        ]);
-        let mut place = vec![clean(&facts.folder)];
-        place.extend(facts.branch.as_deref().map(clean));
-        place.push(clean(&facts.sandbox));
-        place.extend(facts.instructions.iter().map(|name| clean(name)));
-        let keys = "/ commands   @ files   ! shell   ? keys";
-        vec![first, Line::styled(place.join(" · "), p.dim), Line::styled(keys, p.dim)]
     }
 
     /// What the terminal's title says.

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use crate::agent::{End, Event};
-use crate::model::{Action, Body, Item, Mark, Part, Reply, TodoItem, ToolResult, Usage};
+use crate::model::{Action, Body, Item, Part, Reply, TodoItem, ToolResult, Usage};
 
 use super::{App, Want, view};
 use crate::tui::cell::{Called, Cell, Tone};
@@ -174,25 +174,17 @@ impl App {
 
     /// Adds an item to what is told of the session: tokens, messages, calls.
     pub(super) fn count(&mut self, item: &Item) {
+        self.spent.count(item);
         match &item.body {
             Body::User(_) => self.history.messages += 1,
             Body::Assistant(reply) => {
                 self.history.messages += 1;
                 self.history.calls += reply.calls().count();
                 if reply.usage.input > 0 {
-                    self.spent.context = reply.usage.input + reply.usage.output;
                     self.history.cached = reply.usage.input;
                 }
-                let origin = &reply.origin;
-                let who = format!("{} @ {} · {}", origin.model, origin.provider, origin.harness);
-                match self.spent.by.iter_mut().find(|(name, _)| *name == who) {
-                    Some((_, usage)) => *usage += reply.usage,
-                    None => self.spent.by.push((who, reply.usage)),
-                }
             }
-            Body::Mark(Mark::Completed { usage }) => self.spent.usage = *usage,
-            Body::Summary(_) => self.spent.context = 0,
-            Body::Result(_) | Body::Note(_) | Body::Scene(_) | Body::Mark(_) => {}
+            Body::Mark(_) | Body::Summary(_) | Body::Result(_) | Body::Note(_) | Body::Scene(_) => {}
         }
     }
 }
