@@ -109,7 +109,7 @@ impl Bench {
         for (name, keys) in ["", ", after 5,000 lines"].iter().zip(keys) {
             let at = |part: f64| (vec![percentile(&floor, part)], vec![percentile(&keys, part)]);
             rows.push(beside(format!("screen: key to echo, median{name}"), at(0.5), (2.0, Some(0.4))));
-            rows.push(beside(format!("screen: key to echo, p95{name}"), at(0.95), (10.0, Some(0.4))));
+            rows.push(beside(format!("screen: key to echo, p95{name}"), at(0.95), (10.0, None)));
         }
         let of = |spans: &[Span], figure: fn(&Span) -> f64| spans.iter().map(figure).collect();
         let each =
