@@ -29,6 +29,9 @@ pub struct Live {
     thought: String,
     /// Bytes of the replies of this turn.
     received: u64,
+    /// As many of them as are told, and in which second: a count that moved with each piece would cost
+    /// more than the piece.
+    told: (u64, u64),
     last_byte: Instant,
     state: State,
 }
@@ -61,6 +64,7 @@ impl Live {
             calls: Vec::new(),
             thought: String::new(),
             received: 0,
+            told: (0, 0),
             last_byte: now,
             state: State::Asked,
         }
@@ -115,6 +119,10 @@ impl Live {
     fn heard(&mut self, more: &str, now: Instant) {
         self.received += more.len() as u64;
         self.last_byte = now;
+        let second = self.lasted(now).as_secs();
+        if second != self.told.1 {
+            self.told = (self.received, second);
+        }
     }
 
     /// The line over the composer, and those above it for more calls than one.
@@ -133,8 +141,8 @@ impl Live {
         if !matches!(self.state, State::Again { .. }) {
             facts.push(since(self.began, now));
         }
-        if self.received >= TOKEN {
-            facts.push(format!("↓{} tok", tokens(self.received / TOKEN)));
+        if self.told.0 >= TOKEN {
+            facts.push(format!("↓{} tok", tokens(self.told.0 / TOKEN)));
         }
         facts.push("esc to stop".to_owned());
         spans.push(Span::styled(format!(" · {}", facts.join(" · ")), p.dim));

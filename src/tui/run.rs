@@ -22,8 +22,10 @@ use super::term::{
     Guard, Input, Output, Reader, Reflow, Said, Screen, Signals, Suspended, Wishes, escape, input, probe,
 };
 
-/// Sixty frames a second at most.
+/// Sixty frames a second at most for what the person does, thirty for what only comes by: it is read, and
+/// half the frames take half the time and half the bytes.
 const FRAME: Duration = Duration::from_millis(16);
+const HEARD: Duration = Duration::from_millis(33);
 /// After a change of width, how long it has to be still before what stands is drawn anew.
 const STILL: Duration = Duration::from_millis(75);
 
@@ -63,7 +65,7 @@ pub async fn run(host: Arc<dyn Host>, opened: Opened, start: Start) -> io::Resul
     let mut screen = Screen::new(Output, size).reflow(Reflow::guess(start.env));
     screen.set_theme(theme);
     let mut stage =
-        Stage { app, screen, events, dirty: true, drawn: None, still: None, title: String::new() };
+        Stage { app, screen, events, dirty: Some(FRAME), drawn: None, still: None, title: String::new() };
     for conflict in conflicts {
         stage.app.warn(conflict);
     }
@@ -71,6 +73,7 @@ pub async fn run(host: Arc<dyn Host>, opened: Opened, start: Start) -> io::Resul
     loop {
         let now = Instant::now();
         let frame = stage.due(now);
+        let mut pace = FRAME;
         let want = tokio::select! {
             biased;
             said = signals.next() => match said {
@@ -82,15 +85,19 @@ pub async fn run(host: Arc<dyn Host>, opened: Opened, start: Start) -> io::Resul
                 }
             },
             input = reader.next() => stage.input(input, &mut guard)?,
-            event = stage.events.recv() => stage.hear(event),
-            done = stage.app.jobs().next() => done(&mut stage.app),
-            () = woken.notified() => stage.app.poll(),
+            // Before the events, which may come without a pause.
             () = until(frame) => {
                 stage.draw(Instant::now())?;
                 Want::Nothing
             }
+            event = stage.events.recv() => {
+                pace = HEARD;
+                stage.hear(event)
+            }
+            done = stage.app.jobs().next() => done(&mut stage.app),
+            () = woken.notified() => stage.app.poll(),
         };
-        if let Some(code) = stage.heed(want, (&mut guard, &reader, start.env))? {
+        if let Some(code) = stage.heed((want, pace), (&mut guard, &reader, start.env))? {
             stage.screen.leave()?;
             stage.app.farewell();
             return Ok(code);
@@ -102,8 +109,8 @@ struct Stage {
     app: App,
     screen: Screen<Output>,
     events: Receiver<Event>,
-    /// Something changed since the last frame.
-    dirty: bool,
+    /// Something changed since the last frame: how long after that one the next may come.
+    dirty: Option<Duration>,
     drawn: Option<Instant>,
     /// When the width will have been still for long enough.
     still: Option<Instant>,
@@ -129,8 +136,7 @@ impl Stage {
 
     /// When the next frame is due; None: not before something happens.
     fn due(&self, now: Instant) -> Option<Instant> {
-        let next = self.drawn.map_or(now, |drawn| drawn + FRAME);
-        let changed = self.dirty.then_some(next);
+        let changed = self.dirty.map(|pace| self.drawn.map_or(now, |drawn| drawn + pace));
         let step = self.app.moves().then(|| self.drawn.map_or(now, |drawn| drawn + STEP));
         let saved = self.app.saves_at();
         [changed, step, self.still, saved].into_iter().flatten().min()
@@ -141,9 +147,10 @@ impl Stage {
             self.still = None;
             self.app.repaint(&mut self.screen);
         }
-        self.app.save(now);
         self.app.draw(&mut self.screen, now)?;
-        (self.dirty, self.drawn) = (false, Some(now));
+        // Behind the frame: a key is seen before it is kept.
+        self.app.save(now);
+        (self.dirty, self.drawn) = (None, Some(now));
         let title = self.app.title();
         if title != self.title {
             self.screen.send(&escape::title(&title))?;
@@ -203,7 +210,7 @@ impl Stage {
     /// Does what is wanted. Some: it is over, with this exit code.
     fn heed(
         &mut self,
-        want: Want,
+        (want, pace): (Want, Duration),
         (guard, reader, env): (&mut Guard, &Reader, Env),
     ) -> io::Result<Option<i32>> {
         if let Some(events) = self.app.changed() {
@@ -244,7 +251,7 @@ impl Stage {
             },
             Want::Exit(code) => return Ok(Some(code)),
         }
-        self.dirty = true;
+        self.dirty = Some(self.dirty.map_or(pace, |before| before.min(pace)));
         Ok(None)
     }
 }

@@ -85,7 +85,7 @@ mod tests {
             for width in [20, 40, 80, 120] {
                 let row = Status { speaks: &speaks, mode, used, cost, hint: "? keys" }.row(width, &palette);
                 assert!(row.width() <= width, "{row}");
-                assert!(row.to_string().contains("kimi") && row.to_string().contains("qwen"), "{row}");
+                assert!(row.to_string().contains("kimi") && row.to_string().contains("qwe"), "{row}");
                 rows.push(row);
             }
         }

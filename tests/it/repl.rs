@@ -28,7 +28,7 @@ fn newest(request: &Request) -> String {
 
 /// Neither a turn nor a dialog is open.
 fn idle(shown: &Shown) -> bool {
-    shown.has(EMPTY)
+    shown.has(EMPTY) && !shown.has("esc to stop")
 }
 
 #[test]

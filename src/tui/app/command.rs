@@ -343,7 +343,8 @@ impl App {
     pub(super) fn list_sessions(&mut self, reach: Reach) -> Want {
         self.aside(
             move |host| host.sessions(reach),
-            move |app, rows| {
+            move |app, mut rows| {
+                rows.retain(|row| row.id != app.facts.session);
                 app.overlay = Some(Overlay::Sessions(SessionPicker::new(reach, rows)));
                 Want::Frame
             },

@@ -15,6 +15,9 @@ use crate::tui::text;
 
 /// Rows of a composer, at most; it scrolls inside.
 const COMPOSER: u16 = 12;
+/// Rows put above the viewport at once: on the way to the terminal each is a few kilobytes, of which the
+/// thousands that may have come since the last frame would leave tens of megabytes behind.
+const BITE: usize = 128;
 /// Screens smaller than this hold the composer only.
 const SMALL: (u16, u16) = (20, 5);
 
@@ -41,12 +44,19 @@ impl App {
             });
         }
         screen.alternate(Alternate::Leave)?;
-        screen.commit(&self.transcript.take());
+        let due = self.transcript.take();
         let parts = self.parts(now);
         let height = parts.above.len() as u16 + parts.composer + parts.dialog + parts.below.len() as u16;
-        let stands =
-            Stands { composer: &self.composer, dialog: self.asks.front_mut(), palette: &self.palette };
-        screen.frame(height.max(1), |area, buffer| place(&parts, stands, (area, buffer)))
+        let mut bites = due.chunks(BITE);
+        loop {
+            screen.commit(bites.next().unwrap_or_default());
+            let dialog = self.asks.front_mut();
+            let stands = Stands { composer: &self.composer, dialog, palette: &self.palette };
+            screen.frame(height.max(1), |area, buffer| place(&parts, stands, (area, buffer)))?;
+            if bites.len() == 0 {
+                return Ok(());
+            }
+        }
     }
 
     /// Draws again what is to be seen, as after a change of width.

@@ -184,25 +184,25 @@ impl App {
             settings,
             facts,
         };
-        app.take_up(&items, warnings);
+        app.take_up(items, warnings);
         app
     }
 
     /// Says where one is, and shows the end of what was there.
-    fn take_up(&mut self, items: &[Item], warnings: Vec<String>) {
-        let view = view(self.size, &self.palette);
+    fn take_up(&mut self, items: Vec<Item>, warnings: Vec<String>) {
         let mut head = board::head(&self.facts, &self.palette);
         if items.is_empty() {
             head.push(Line::styled("/ commands   @ files   ! shell   ? keys", self.palette.dim));
-            self.transcript.push(Cell::Board(head), view);
+            self.show(Cell::Board(head));
         } else {
+            for item in &items {
+                self.count(item);
+            }
             // The newest of it, then where one is: that stands right over the composer.
+            let view = view(self.size, &self.palette);
             let rows = usize::from(self.size.height).saturating_mul(2);
             self.transcript.restore(cell::of_items(items), rows, view);
             self.transcript.push(Cell::Board(head), view);
-            for item in items {
-                self.count(item);
-            }
         }
         for warning in warnings {
             self.tell(Tone::Warning, warning);
@@ -335,7 +335,7 @@ impl App {
         self.todo.clear();
         self.history = History::default();
         self.transcript = Transcript::after(&self.transcript);
-        self.take_up(&items, warnings);
+        self.take_up(items, warnings);
     }
 
     /// The events of a session that took the place of the one before.

@@ -172,19 +172,19 @@ impl Plain {
             kept_open: None,
             facts,
         };
-        plain.take_up(&items, warnings);
+        plain.take_up(items, warnings);
         (plain, events)
     }
 
     /// Says where one is, and the end of what was said there.
-    fn take_up(&mut self, items: &[Item], warnings: Vec<String>) {
+    fn take_up(&mut self, items: Vec<Item>, warnings: Vec<String>) {
         self.show(&Cell::Board(board::head(&self.facts, &self.palette)));
         self.write("/help lists commands; ctrl+c stops a turn, ctrl+d leaves");
+        items.iter().for_each(|item| self.spent.count(item));
         let cells = cell::of_items(items);
         for cell in &cells[cells.len().saturating_sub(RECALLED)..] {
             self.show(cell);
         }
-        items.iter().for_each(|item| self.spent.count(item));
         for warning in warnings {
             self.tell(Tone::Warning, warning);
         }
@@ -207,7 +207,7 @@ impl Plain {
         self.asks.clear();
         self.queue.clear();
         self.todo.clear();
-        self.take_up(&items, warnings);
+        self.take_up(items, warnings);
     }
 
     fn begin_with(&mut self, start: &Start, now: Instant) {
