@@ -138,9 +138,11 @@ impl Bench {
     /// Has the model say this, until the screen is quiet.
     pub(super) fn say(&self, tack: &Pty, script: Script) -> Result<Span> {
         self.server.play(script);
+        tack.keys("go on")?;
+        // Enter by itself: right behind other keys it may be taken for part of a paste.
         tack.still(QUIET);
         let (before, from) = (tack.cost(), tack.written());
-        tack.keys("go on\r")?;
+        tack.keys("\r")?;
         tack.wait(&[END], from)?;
         tack.still(QUIET);
         let (Cost { cpu, memory, .. }, bytes) = (tack.cost(), tack.written() - from);

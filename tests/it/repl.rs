@@ -244,6 +244,19 @@ fn a_paste_of_five_thousand_lines_is_one_message() {
 }
 
 #[test]
+fn a_long_answer_that_comes_at_once_is_there_line_by_line() {
+    let lines: Vec<String> = (0..1_000).map(|n| format!("line {n:04}")).collect();
+    let server = Server::start(vec![says(&lines.join("\n\n"))]);
+    let tack = Tack::new(&server);
+    let mut tty = start(&tack, &[]);
+    tty.keys("write\r");
+    let shown = tty.wait_for("the text", |shown| shown.has("line 0999") && idle(shown));
+    let said: Vec<&str> =
+        shown.lines.iter().map(|line| line.trim()).filter(|line| line.starts_with("line ")).collect();
+    assert_eq!(said, lines);
+}
+
+#[test]
 fn after_any_resize_there_is_one_composer_and_each_line_once() {
     let text: String = (0..60).map(|n| format!("line {n:03} of 日本語 and more words to wrap\n\n")).collect();
     let server = Server::start(vec![says(&text)]);
