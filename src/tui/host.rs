@@ -185,6 +185,8 @@ pub trait Host: Send + Sync {
     fn make_usual(&self, model: &Model, harness: &str) -> Result<String, String>;
     /// Stores a provider's key; says where.
     fn login(&self, provider: &str, key: &str) -> Result<String, String>;
+    /// Forgets a provider's stored key; says what came of it.
+    fn logout(&self, provider: &str) -> Result<String, String>;
     /// Makes a model the one that tack starts with; says where that is kept.
     fn make_first(&self, provider: &str, name: &str) -> Result<String, String>;
     /// What a mode allows in the open session, and what to say of it.

@@ -133,11 +133,16 @@ impl Stage {
         let changed = self.dirty.then_some(next);
         let step = self.app.moves().then(|| self.drawn.map_or(now, |drawn| drawn + STEP));
         let saved = self.app.saves_at();
-        [changed, step, self.still, saved].into_iter().flatten().min()
+        [changed, step, self.still(), saved].into_iter().flatten().min()
+    }
+
+    /// When what stands is drawn anew; not before a turn is over.
+    fn still(&self) -> Option<Instant> {
+        self.still.filter(|_| !self.app.working())
     }
 
     fn draw(&mut self, now: Instant) -> io::Result<()> {
-        if self.still.is_some_and(|still| now >= still) && !self.app.working() {
+        if self.still().is_some_and(|still| now >= still) {
             self.still = None;
             self.app.repaint(&mut self.screen);
         }

@@ -268,6 +268,11 @@ impl Host for Repl {
         super::login::store(&base, provider, key).map_err(said)
     }
 
+    fn logout(&self, provider: &str) -> Result<String, String> {
+        let base = setup::base(&self.flags).map_err(said)?;
+        super::login::forget(&base, Some(provider)).map_err(said)
+    }
+
     fn make_first(&self, provider: &str, name: &str) -> Result<String, String> {
         let base = setup::base(&self.flags).map_err(said)?;
         let file = base.dirs.config_file().ok_or("there is no folder of settings: set HOME or TACK_HOME")?;

@@ -46,22 +46,11 @@ fn mode(mode: crate::sandbox::Mode) -> &'static str {
     }
 }
 
-/// What is in force, for the model as it was when tack began.
+/// Where the settings are; the session knows the rest.
 fn status(flags: &SessionFlags) -> Result<String, CliError> {
-    let base = setup::base(flags)?;
-    let (model, provider) = base.chosen()?;
-    let mut text = String::new();
-    let mut line = |name: &str, what: String| text.push_str(&format!("{name:<12} {what}\n"));
-    line("model", format!("{} @ {} · class {}", model.name, model.provider, model.class.letter()));
-    if let Some(provider) = provider {
-        let address = provider.url("").map(|url| crate::wire::provider::shown(&url)).unwrap_or_default();
-        line("wire", format!("{} at {address}", model.wire.name()));
-    }
-    line("window", model.window.map_or_else(|| "not known".to_owned(), |window| format!("{window} tokens")));
-    line("folder", base.cwd.display().to_string());
-    let file = base.dirs.config_file().map_or_else(|| "none".to_owned(), |file| file.display().to_string());
-    line("settings", file);
-    Ok(text)
+    let file = setup::base(flags)?.dirs.config_file();
+    let file = file.map_or_else(|| "none".to_owned(), |file| file.display().to_string());
+    Ok(format!("{:<12} {file}\n", "settings"))
 }
 
 /// The settings that are in force, by where each comes from.
