@@ -65,6 +65,7 @@ mod permit;
 #[cfg(target_os = "linux")]
 mod probe;
 mod repl;
+mod repl_more;
 mod run_on;
 mod sandbox;
 #[cfg(target_os = "linux")]
