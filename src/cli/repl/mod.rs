@@ -84,7 +84,7 @@ struct Repl {
     ended: Mutex<Vec<std::sync::mpsc::Receiver<()>>>,
     /// The open session's private `/tmp`.
     tmp: Mutex<Option<PathBuf>>,
-    /// The open session, where it is recorded.
+    /// The open session, where it is kept.
     open: Mutex<Option<SessionId>>,
     /// What the person changed, for the next new session.
     changed: Mutex<Changed>,
@@ -197,7 +197,7 @@ impl Repl {
         };
         let items = setup.loaded.as_ref().map(|loaded| loaded.items.clone()).unwrap_or_default();
         *held(&self.tmp) = setup.policy.tmp.clone();
-        *held(&self.open) = setup.session.recording().then(|| setup.session.id().clone());
+        *held(&self.open) = setup.session.log().map(|_| setup.session.id().clone());
         let blobs = setup.session.blobs();
         let (ops, asked) = mpsc::channel(ROOM);
         // Pulled only when all of tack ends: between turns the channel is as before.
