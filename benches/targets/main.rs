@@ -1,5 +1,6 @@
 //! Speed and memory of tack beside a floor client, against the targets: `cargo bench --bench targets`,
-//! with `-- PATH` for another tack than this one.
+//! with `-- PATH` for another tack than this one, `-- --screen` for the rows of the interactive session alone, `-- --peer=PATH` with
+//! those of another agent.
 //!
 //! Each figure is the quietest of several runs, since a shared machine only ever adds; the median
 //! stands beside it, and where the two are far apart the machine was busy. Ratios to the floor count,
@@ -7,8 +8,12 @@
 //! here. The numbers of targets and floors are those of the design's table of targets.
 
 mod floor;
+mod peer;
+mod pty;
 mod run;
+mod screen;
 mod server;
+mod text;
 mod wires;
 
 use std::io::Write;
@@ -29,6 +34,33 @@ const LONG: usize = 200;
 const DELTAS: usize = 20_000;
 const MANY: usize = 80_000;
 
+/// Where tack writes.
+#[derive(PartialEq, Eq)]
+enum On {
+    Pipe,
+    Screen,
+}
+
+type Part = (fn(&Bench) -> Result<Vec<Row>>, On);
+
+const PARTS: [Part; 15] = [
+    (Bench::version, On::Pipe),
+    (Bench::once, On::Pipe),
+    (Bench::turns, On::Pipe),
+    (Bench::growth, On::Pipe),
+    (Bench::stream, On::Pipe),
+    (Bench::wires, On::Pipe),
+    (Bench::prompt, On::Screen),
+    (Bench::idle, On::Screen),
+    (Bench::prose, On::Screen),
+    (Bench::code, On::Screen),
+    (Bench::left_behind, On::Screen),
+    (Bench::files, On::Screen),
+    (Bench::resume, On::Screen),
+    (Bench::peer, On::Screen),
+    (Bench::left, On::Pipe),
+];
+
 fn main() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     if let Some((first, rest)) = args.split_first()
@@ -38,17 +70,17 @@ fn main() -> Result<()> {
     }
     // cargo hands on a flag of its own.
     let other = args.iter().find(|arg| !arg.starts_with('-'));
-    let bench = Bench::new(other.map_or(env!("CARGO_BIN_EXE_tack"), |path| path))?;
+    let mut bench = Bench::new(other.map_or(env!("CARGO_BIN_EXE_tack"), |path| path))?;
+    bench.peer = args.iter().find_map(|arg| arg.strip_prefix("--peer=")).map(PathBuf::from);
     let mut out = std::io::stdout();
     writeln!(
         out,
-        "{:<44} {:>9} {:>9} {:>9} {:>7} {:>13}",
+        "{:<48} {:>9} {:>9} {:>9} {:>7} {:>13}",
         "figure", "floor", "tack", "(median)", "ratio", "target"
     )?;
-    for part in
-        [Bench::version, Bench::once, Bench::turns, Bench::growth, Bench::stream, Bench::wires, Bench::left]
-    {
-        for row in part(&bench)? {
+    let screen_only = args.iter().any(|arg| arg == "--screen");
+    for part in PARTS.iter().filter(|part| !screen_only || part.1 == On::Screen) {
+        for row in part.0(&bench)? {
             writeln!(out, "{row}")?;
         }
     }
@@ -75,8 +107,7 @@ struct Figure {
 
 impl Figure {
     fn of(runs: &[Ran], figure: impl Fn(&Ran) -> f64) -> Self {
-        let mut all: Vec<f64> = runs.iter().map(figure).collect();
-        Self { median: median(&mut all), least: all.first().copied().unwrap_or(f64::NAN) }
+        runs.iter().map(figure).collect::<Vec<f64>>().into()
     }
 
     fn alone(value: f64) -> Self {
@@ -88,18 +119,25 @@ impl Figure {
     }
 }
 
+impl From<Vec<f64>> for Figure {
+    fn from(mut all: Vec<f64>) -> Self {
+        Self { median: median(&mut all), least: all.first().copied().unwrap_or(f64::NAN) }
+    }
+}
+
 impl std::fmt::Display for Row {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { name, floor, tack: Figure { least, median }, target, set_with } = self;
         let scale = floor.zip(*set_with).map_or(1.0, |(floor, set)| floor.least / set);
         let dash = || "-".to_owned();
         let floors = floor.map_or_else(dash, |floor| format!("{:.2}", floor.least));
-        let ratio = floor.map_or_else(dash, |floor| format!("{:.1}", least / floor.least));
+        let ratio = floor.filter(|floor| floor.least > 0.0);
+        let ratio = ratio.map_or_else(dash, |floor| format!("{:.1}", least / floor.least));
         let target = target.map_or_else(dash, |target| {
             let met = if *least <= target * scale { "met" } else { "MISSED" };
             format!("{:.2} {met}", target * scale)
         });
-        write!(f, "{name:<44} {floors:>9} {least:>9.2} {median:>9.2} {ratio:>7} {target:>13}")
+        write!(f, "{name:<48} {floors:>9} {least:>9.2} {median:>9.2} {ratio:>7} {target:>13}")
     }
 }
 
@@ -108,6 +146,8 @@ struct Bench {
     server: Server,
     floor: PathBuf,
     tack: PathBuf,
+    /// Another agent, see [`peer`].
+    peer: Option<PathBuf>,
 }
 
 impl Bench {
@@ -125,7 +165,7 @@ impl Bench {
         );
         std::fs::write(dir.path().join("home/config.toml"), config)?;
         let tack = Path::new(tack).canonicalize().with_context(|| format!("looking for {tack}"))?;
-        Ok(Self { dir, server, floor: std::env::current_exe()?, tack })
+        Ok(Self { dir, server, floor: std::env::current_exe()?, tack, peer: None })
     }
 
     fn command(&self, program: &Path, args: &[&str]) -> Command {

@@ -8,10 +8,11 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::text::Text;
 use crate::wires::{Said, Wire};
 
 /// What the server answers.
@@ -21,6 +22,10 @@ pub enum Script {
     Calls(usize),
     /// One reply, streamed in so many pieces of text.
     Deltas(usize),
+    /// One reply of so many lines of this, streamed line by line.
+    Lines(Text, usize),
+    /// The same prose word by word: so many words, each after this time.
+    Words(usize, Duration),
 }
 
 /// One request and its reply.
@@ -95,6 +100,9 @@ fn serve(
             b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n",
         )?;
         for (n, event) in events.iter().enumerate() {
+            if let Script::Words(_, pause) = script {
+                std::thread::sleep(pause);
+            }
             // A write each, as servers flush once a token.
             let mut bytes = format!("{:x}\r\n{event}\r\n", event.len());
             if n + 1 == events.len() {
@@ -134,6 +142,8 @@ fn request(reader: &mut impl BufRead) -> std::io::Result<Option<(Wire, Vec<u8>)>
 fn reply(script: Script, wire: Wire, request: &Value) -> Vec<String> {
     wire.events(&match script {
         Script::Deltas(pieces) => Said::Words(pieces),
+        Script::Lines(text, lines) => Said::Pieces(text.lines(lines)),
+        Script::Words(words, _) => Said::Pieces(Text::words(words)),
         Script::Calls(most) => match wire.results(request) {
             done if done < most => Said::Call(done, wire.shell(request)),
             _ => Said::Word("done"),
@@ -142,7 +152,7 @@ fn reply(script: Script, wire: Wire, request: &Value) -> Vec<String> {
 }
 
 /// Resident memory of a process, in bytes, see proc_pid_statm(5).
-fn resident(pid: u32) -> u64 {
+pub fn resident(pid: u32) -> u64 {
     let statm = std::fs::read_to_string(format!("/proc/{pid}/statm")).unwrap_or_default();
     let pages = statm.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok());
     pages.unwrap_or(0) * 4096

@@ -9,6 +9,7 @@ pub enum Said {
     /// So many pieces of text.
     Words(usize),
     Word(&'static str),
+    Pieces(Vec<String>),
     /// The n-th shell command, as a call of this tool.
     Call(usize, String),
 }
@@ -80,10 +81,11 @@ fn word(n: usize) -> &'static str {
     if n % 12 == 11 { "end.\n" } else { ["some ", "words ", "of ", "prose "][n % 4] }
 }
 
-fn words(said: &Said) -> Vec<&'static str> {
+fn words(said: &Said) -> Vec<&str> {
     match said {
         Said::Words(count) => (0..*count).map(word).collect(),
         Said::Word(word) => vec![word],
+        Said::Pieces(pieces) => pieces.iter().map(String::as_str).collect(),
         Said::Call(..) => Vec::new(),
     }
 }
@@ -139,7 +141,7 @@ fn responses(said: &Said) -> Vec<String> {
                 .push(event("response.output_item.done", json!({ "output_index": 0, "item": item(&args) })));
             item(&args)
         }
-        Said::Words(_) | Said::Word(_) => {
+        Said::Words(_) | Said::Word(_) | Said::Pieces(_) => {
             let item = |text: &str| json!({ "type": "message", "id": "i", "role": "assistant", "content": [{ "type": "output_text", "text": text, "annotations": [] }] });
             events.push(event("response.output_item.added", json!({ "output_index": 0, "item": { "type": "message", "id": "i", "role": "assistant", "content": [] } })));
             for word in words(said) {
@@ -166,7 +168,7 @@ fn messages(said: &Said) -> Vec<String> {
             let block = json!({ "type": "tool_use", "id": format!("call_{n}"), "name": name, "input": {} });
             (block, vec![delta], "tool_use")
         }
-        Said::Words(_) | Said::Word(_) => {
+        Said::Words(_) | Said::Word(_) | Said::Pieces(_) => {
             let delta = |word| json!({ "type": "text_delta", "text": word });
             let deltas = words(said).into_iter().map(delta).collect();
             (json!({ "type": "text", "text": "" }), deltas, "end_turn")

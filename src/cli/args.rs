@@ -71,6 +71,9 @@ pub(super) struct SessionFlags {
     /// The same, of this server
     #[arg(long, value_enum, value_name = "NAME")]
     pub(super) local_provider: Option<LocalProvider>,
+    /// Interactive: lines of text alone, nothing is drawn; for screen readers and simple terminals
+    #[arg(long)]
+    pub(super) plain: bool,
 }
 
 /// Flags of one-shot runs only.
@@ -255,6 +258,7 @@ impl SessionFlags {
             no_stdin: self.no_stdin || inner.no_stdin,
             oss: self.oss || inner.oss,
             local_provider: inner.local_provider.or(self.local_provider),
+            plain: self.plain || inner.plain,
         }
     }
 }

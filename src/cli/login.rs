@@ -72,12 +72,12 @@ fn save(provider: &Provider, keys: &Keys, (text, wish): (&str, Wish)) -> Result<
 }
 
 pub(super) fn run_out(args: &OutArgs, flags: &SessionFlags) -> Result<i32, CliError> {
-    let base = setup::base(flags)?;
-    writeln!(std::io::stdout(), "{}", forget(&base, args.id.as_deref())?)?;
+    let said = forget(&setup::base(flags)?, args.id.as_deref())?;
+    writeln!(std::io::stdout(), "{said}")?;
     Ok(0)
 }
 
-/// Removes a key; says from where.
+/// Removes a stored key; says from where it is gone.
 pub(super) fn forget(base: &Base, id: Option<&str>) -> Result<String, CliError> {
     let keys = keys(base)?;
     // Also of a provider that is no longer configured.

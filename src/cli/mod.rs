@@ -29,6 +29,7 @@ use std::ffi::OsString;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
+use crate::tui::host::Reach;
 use args::{ExecFlags, SessionFlags};
 use error::CliError;
 
@@ -150,7 +151,8 @@ fn dispatch(cli: Cli) -> Result<i32, CliError> {
                 (Some(_), true, _) => return Err(CliError::usage("give an id or --last, not both")),
                 (Some(id), false, _) => repl::First::Id(id),
                 (None, true, _) => repl::First::Last,
-                (None, false, _) => repl::First::Choose,
+                (None, false, true) => repl::First::Choose(Reach::All),
+                (None, false, false) => repl::First::Choose(Reach::Folder),
             };
             repl::run(None, &first, &session.merge(args.session))
         }

@@ -15,15 +15,17 @@ use crate::agent::Event;
 
 use super::app::{App, Kept, Want};
 use super::composer::{Keymap, editor};
-use super::host::{Host, Opened};
+use super::host::{Host, Opened, Reach};
 use super::live::STEP;
 use super::palette::Theme;
 use super::term::{
     Guard, Input, Output, Reader, Reflow, Said, Screen, Signals, Suspended, Wishes, escape, input, probe,
 };
 
-/// Sixty frames a second at most.
+/// Sixty frames a second at most for what the person does, thirty for what only comes by: it is read, and
+/// half the frames take half the time and half the bytes.
 const FRAME: Duration = Duration::from_millis(16);
+const HEARD: Duration = Duration::from_millis(33);
 /// After a change of width, how long it has to be still before what stands is drawn anew.
 const STILL: Duration = Duration::from_millis(75);
 
@@ -34,8 +36,8 @@ type Env = fn(&str) -> Option<String>;
 pub struct Start {
     /// Sent at once.
     pub prompt: Option<String>,
-    /// The person chooses an earlier session first.
-    pub choose: bool,
+    /// The person chooses an earlier session first, of these.
+    pub choose: Option<Reach>,
     /// Where history and drafts are kept.
     pub state: Option<PathBuf>,
     pub env: Env,
@@ -63,7 +65,7 @@ pub async fn run(host: Arc<dyn Host>, opened: Opened, start: Start) -> io::Resul
     let mut screen = Screen::new(Output, size).reflow(Reflow::guess(start.env));
     screen.set_theme(theme);
     let mut stage =
-        Stage { app, screen, events, dirty: true, drawn: None, still: None, title: String::new() };
+        Stage { app, screen, events, dirty: Some(FRAME), drawn: None, still: None, title: String::new() };
     for conflict in conflicts {
         stage.app.warn(conflict);
     }
@@ -71,6 +73,7 @@ pub async fn run(host: Arc<dyn Host>, opened: Opened, start: Start) -> io::Resul
     loop {
         let now = Instant::now();
         let frame = stage.due(now);
+        let mut pace = FRAME;
         let want = tokio::select! {
             biased;
             said = signals.next() => match said {
@@ -82,15 +85,19 @@ pub async fn run(host: Arc<dyn Host>, opened: Opened, start: Start) -> io::Resul
                 }
             },
             input = reader.next() => stage.input(input, &mut guard)?,
-            event = stage.events.recv() => stage.hear(event),
-            done = stage.app.jobs().next() => done(&mut stage.app),
-            () = woken.notified() => stage.app.poll(),
+            // Before the events, which may come without a pause.
             () = until(frame) => {
                 stage.draw(Instant::now())?;
                 Want::Nothing
             }
+            event = stage.events.recv() => {
+                pace = HEARD;
+                stage.hear(event)
+            }
+            done = stage.app.jobs().next() => done(&mut stage.app),
+            () = woken.notified() => stage.app.poll(),
         };
-        if let Some(code) = stage.heed(want, (&mut guard, &reader, start.env))? {
+        if let Some(code) = stage.heed((want, pace), (&mut guard, &reader, start.env))? {
             stage.screen.leave()?;
             stage.app.farewell();
             return Ok(code);
@@ -102,8 +109,8 @@ struct Stage {
     app: App,
     screen: Screen<Output>,
     events: Receiver<Event>,
-    /// Something changed since the last frame.
-    dirty: bool,
+    /// Something changed since the last frame: how long after that one the next may come.
+    dirty: Option<Duration>,
     drawn: Option<Instant>,
     /// When the width will have been still for long enough.
     still: Option<Instant>,
@@ -119,8 +126,8 @@ impl Stage {
         }
         self.app.recover();
         self.app.welcome();
-        if start.choose {
-            self.app.choose_session();
+        if let Some(reach) = start.choose {
+            self.app.choose_session(reach);
         }
         self.draw(now)?;
         let term = (start.env)("TERM");
@@ -143,9 +150,10 @@ impl Stage {
             self.still = None;
             self.app.repaint(&mut self.screen);
         }
-        self.app.save(now);
         self.app.draw(&mut self.screen, now)?;
-        (self.dirty, self.drawn) = (false, Some(now));
+        // Behind the frame: a key is seen before it is kept.
+        self.app.save(now);
+        (self.dirty, self.drawn) = (None, Some(now));
         let title = self.app.title();
         if title != self.title {
             self.screen.send(&escape::title(&title))?;
@@ -205,7 +213,7 @@ impl Stage {
     /// Does what is wanted. Some: it is over, with this exit code.
     fn heed(
         &mut self,
-        want: Want,
+        (want, pace): (Want, Duration),
         (guard, reader, env): (&mut Guard, &Reader, Env),
     ) -> io::Result<Option<i32>> {
         if let Some(events) = self.app.changed() {
@@ -246,7 +254,7 @@ impl Stage {
             },
             Want::Exit(code) => return Ok(Some(code)),
         }
-        self.dirty = true;
+        self.dirty = Some(self.dirty.map_or(pace, |before| before.min(pace)));
         Ok(None)
     }
 }
@@ -254,7 +262,8 @@ impl Stage {
 /// What asks for a frame.
 #[derive(Clone, Copy, Default)]
 struct Frames {
-    dirty: bool,
+    /// Something changed, and how soon after the last frame it may be drawn.
+    dirty: Option<Duration>,
     drawn: Option<Instant>,
     /// Something moves on the screen.
     moves: bool,
@@ -264,7 +273,7 @@ struct Frames {
 
 impl Frames {
     fn next(self, now: Instant) -> Option<Instant> {
-        let changed = self.dirty.then(|| self.drawn.map_or(now, |drawn| drawn + FRAME));
+        let changed = self.dirty.map(|pace| self.drawn.map_or(now, |drawn| drawn + pace));
         let step = self.moves.then(|| self.drawn.map_or(now, |drawn| drawn + STEP));
         [changed, step, self.still, self.saves].into_iter().flatten().min()
     }
@@ -327,7 +336,7 @@ mod tests {
     fn nothing_is_drawn_while_nothing_happens() {
         let now = Instant::now();
         assert_eq!(Frames { drawn: Some(now), ..Frames::default() }.next(now), None);
-        let changed = Frames { dirty: true, drawn: Some(now), ..Frames::default() };
+        let changed = Frames { dirty: Some(FRAME), drawn: Some(now), ..Frames::default() };
         assert_eq!(changed.next(now), Some(now + FRAME));
     }
 }

@@ -70,3 +70,36 @@ impl Status<'_> {
         Some(Span::styled(format!(" · {percent}%"), style))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tui::palette::Theme;
+    use crate::tui::text::shot::shot;
+
+    #[test]
+    fn model_and_harness_are_always_said_together() {
+        let speaks = crate::tui::testing::speaks();
+        let palette = Palette::new(Theme::Dark);
+        let mut rows = Vec::new();
+        for (mode, used, cost) in [
+            (SessionMode::Edits, 0, Some(0.0)),
+            (SessionMode::Plan, 26_000, None),
+            (SessionMode::Full, 31_000, Some(1.234)),
+        ] {
+            for width in [20, 40, 80, 120] {
+                let row =
+                    Status { speaks: Some(&speaks), mode, used, cost, hint: "? keys" }.row(width, &palette);
+                assert!(row.width() <= width, "{row}");
+                assert!(row.to_string().contains("kimi") && row.to_string().contains("qwe"), "{row}");
+                rows.push(row);
+            }
+        }
+        insta::assert_snapshot!(shot(&rows));
+        for width in 1..20 {
+            let status =
+                Status { speaks: Some(&speaks), mode: SessionMode::Ask, used: 0, cost: None, hint: "? keys" };
+            assert!(status.row(width, &palette).width() <= width);
+        }
+    }
+}

@@ -66,6 +66,7 @@ mod permit;
 mod probe;
 mod repl;
 mod repl_more;
+mod repl_plain;
 mod run_on;
 mod sandbox;
 #[cfg(target_os = "linux")]

@@ -62,7 +62,7 @@ fn the_status_is_of_now() {
     tty.keys("/mode plan\r");
     tty.wait_for("the mode", |shown| shown.has("pi · plan"));
     tty.keys("/status\r");
-    let shown = tty.wait_for("the status", |shown| shown.has("settings ") && shown.has("config.toml"));
+    let shown = tty.wait_for("the status", |shown| shown.has("instructions  ") && shown.has("session  "));
     let row = |name: &str| shown.rows.iter().find(|row| row.starts_with(name)).cloned().unwrap_or_default();
     assert!(row("model ").contains("mock @ mock"), "{}", shown.rows.join("\n"));
     assert_eq!(row("harness ").split_whitespace().nth(1), Some("pi"));

@@ -41,7 +41,7 @@ pub(super) enum First {
     Id(String),
     Last,
     /// The person chooses from a list.
-    Choose,
+    Choose(Reach),
 }
 
 pub(super) fn run(prompt: Option<String>, first: &First, flags: &SessionFlags) -> Result<i32, CliError> {
@@ -51,19 +51,23 @@ pub(super) fn run(prompt: Option<String>, first: &First, flags: &SessionFlags) -
     }
     let repl = Arc::new(Repl::new(flags.clone()));
     let which = match first {
-        First::New | First::Choose => setup::Which::New,
+        First::New | First::Choose(_) => setup::Which::New,
         First::Id(id) => setup::Which::Id(id.clone()),
         First::Last => setup::Which::Last,
     };
     let (opened, kept) = repl.open_first(&which)?;
     let start = Start {
         prompt,
-        choose: matches!(first, First::Choose),
+        choose: if let First::Choose(reach) = first { Some(*reach) } else { None },
         state: kept.state,
         env: |name| std::env::var(name).ok(),
         keys: kept.keys,
     };
-    let code = runtime()?.block_on(tui::run(repl.clone(), opened, start));
+    let dumb = std::env::var("TERM").is_ok_and(|term| term == "dumb");
+    let code = match flags.plain || dumb {
+        true => runtime()?.block_on(tui::run_plain(repl.clone(), opened, start)),
+        false => runtime()?.block_on(tui::run(repl.clone(), opened, start)),
+    };
     repl.farewell();
     if let Some(line) = repl.way_back() {
         // A courtesy: a terminal that is gone is no failure.

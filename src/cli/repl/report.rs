@@ -32,7 +32,6 @@ pub(super) fn of(flags: &SessionFlags, what: Report) -> Result<String, CliError>
             out.extend(text.into_bytes());
             out.extend(sandbox::report()?.to_string().into_bytes());
         }
-        Report::Status => out.extend(status(flags)?.into_bytes()),
         Report::Config => out.extend(config(flags)?.into_bytes()),
     }
     Ok(String::from_utf8_lossy(&out).trim_end().to_owned())
@@ -44,13 +43,6 @@ fn mode(mode: crate::sandbox::Mode) -> &'static str {
         crate::sandbox::Mode::WorkspaceWrite => "workspace-write",
         crate::sandbox::Mode::DangerFullAccess => "danger-full-access",
     }
-}
-
-/// Where the settings are; the session knows the rest.
-fn status(flags: &SessionFlags) -> Result<String, CliError> {
-    let file = setup::base(flags)?.dirs.config_file();
-    let file = file.map_or_else(|| "none".to_owned(), |file| file.display().to_string());
-    Ok(format!("{:<12} {file}\n", "settings"))
 }
 
 /// The settings that are in force, by where each comes from.

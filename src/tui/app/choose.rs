@@ -11,7 +11,6 @@ use crate::tui::host::{Host, Reach, Speaks, Spoken, Which, Wish};
 use crate::tui::overlay::Overlay;
 use crate::tui::overlay::coming::Coming;
 use crate::tui::overlay::harness::HarnessPicker;
-use crate::tui::overlay::key::KeyEntry;
 use crate::tui::overlay::model::{ModelPicker, Purpose};
 use crate::tui::overlay::sessions::SessionPicker;
 
@@ -61,35 +60,6 @@ impl App {
                 Overlay::Model(ModelPicker::new(purpose, &app.facts.speaks, app.history.cached, models))
             },
         )
-    }
-
-    /// Asks for a key: of the provider that is named, else of the one in use.
-    pub(super) fn login_command(&mut self, args: &str) -> Want {
-        let provider = match args {
-            "" if self.facts.mute => return self.model_command(""),
-            "" => self.facts.speaks.model.provider.clone(),
-            named => named.to_owned(),
-        };
-        self.overlay = Some(Overlay::Key(KeyEntry::new(provider)));
-        Want::Frame
-    }
-
-    pub(super) fn logout(&mut self, args: &str) -> Want {
-        let provider = match args {
-            "" => self.facts.speaks.model.provider.clone(),
-            named => named.to_owned(),
-        };
-        self.aside(
-            move |host| host.logout(&provider),
-            |app, came| {
-                match came {
-                    Ok(said) => app.tell(Tone::Dim, said),
-                    Err(why) => app.tell(Tone::Error, why),
-                }
-                Want::Frame
-            },
-        );
-        Want::Nothing
     }
 
     /// Stores a key, and goes back to the list in which its models now are.
@@ -287,7 +257,10 @@ impl App {
         self.choose_from(
             "sessions",
             move |host| host.sessions(reach),
-            move |_, rows| Overlay::Sessions(SessionPicker::new(reach, rows)),
+            move |app, mut rows| {
+                rows.retain(|row| row.id != app.facts.session);
+                Overlay::Sessions(SessionPicker::new(reach, rows))
+            },
         )
     }
 

@@ -2,19 +2,19 @@
 
 use std::time::Instant;
 
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 use tokio::sync::oneshot;
 
-use crate::agent::{Aside, Filling, Op, Rule};
+use crate::agent::{Aside, Op, Rule};
 use crate::tools::Job;
 
 use super::{App, Want, view};
+use crate::tui::board;
 use crate::tui::cell::{Called, Cell, Tone, task_rows};
 use crate::tui::composer::{Command, Draft, Kind, Offered, sheet};
-use crate::tui::host::{Reach, Report, Speaks, Which};
+use crate::tui::host::{Reach, Report, Which};
 use crate::tui::overlay::Overlay;
 use crate::tui::overlay::board::Board;
-use crate::tui::overlay::harness::tokens;
 use crate::tui::text;
 
 /// A command as it is listed, in the order of the list.
@@ -57,8 +57,8 @@ pub fn commands() -> &'static [Listed] {
         listed("permissions", "[rm N]", "see and delete the stored rules", Always),
         listed("sandbox", "", "what the sandbox allows on this machine", Always),
         also(&listed("provider", "", "providers, and whether their keys are there", Always), &["providers"]),
-        listed("login", "[provider]", "enter a provider's key", Always),
-        listed("logout", "[provider]", "forget a provider's key", Always),
+        listed("login", "[provider]", "store the key of a provider", Always),
+        listed("logout", "[provider]", "remove a stored key", Always),
         listed("config", "", "effective settings and where each comes from", Always),
         listed("doctor", "", "check config, key, network, sandbox", Always),
         listed("keys", "", "all keys", Always),
@@ -99,14 +99,14 @@ impl App {
             "diff" => self.diff(),
             "context" => self.context(),
             "cost" => self.cost(),
-            "status" => self.status_command(),
+            "status" => self.show_status(),
+            "login" => self.login_command(args),
+            "logout" => self.logout_command(args),
             "tasks" => self.tasks(),
             "ps" => self.jobs_command(args),
             "permissions" => self.permissions(args),
             "sandbox" => self.report(Report::Sandbox),
             "provider" => self.report(Report::Providers),
-            "login" => self.login_command(args),
-            "logout" => self.logout(args),
             "config" => self.report(Report::Config),
             "doctor" => self.report(Report::Doctor),
             "keys" => self.sheet(),
@@ -164,100 +164,14 @@ impl App {
         let (to, answer) = oneshot::channel();
         self.link.desk.lay(Aside::Context(to));
         self.ask(answer, |app, filling| {
-            let lines = app.filling(&filling);
-            app.show(Cell::Board(lines));
+            app.show(Cell::Board(board::filling(&filling, &app.palette)));
             Want::Frame
         });
         Want::Nothing
     }
 
-    fn filling(&self, filling: &Filling) -> Vec<Line<'static>> {
-        let p = &self.palette;
-        let whole = filling.window.unwrap_or(0);
-        let of = match filling.window {
-            Some(window) => format!(" of {}", tokens(window)),
-            None => String::new(),
-        };
-        let mut lines = vec![Line::from(vec![
-            Span::styled("Context", p.strong),
-            Span::raw(format!(" about {}{of} tokens", tokens(filling.used))),
-        ])];
-        let parts = [("system prompt", filling.system), ("tools", filling.tools)].into_iter();
-        for (name, count) in parts.chain(filling.parts.iter().copied()).filter(|(_, count)| *count > 0) {
-            let bar = match whole {
-                0 => String::new(),
-                whole => "█".repeat(usize::try_from((count * 40).div_ceil(whole)).unwrap_or(0).min(40)),
-            };
-            lines.push(Line::from(vec![
-                Span::raw(format!("  {name:<14} {:>7}  ", tokens(count))),
-                Span::styled(bar, p.accent),
-            ]));
-        }
-        if filling.masked > 0 {
-            lines.push(Line::styled(
-                format!("  {} old results are sent as one line each", filling.masked),
-                p.dim,
-            ));
-        }
-        if let Some(at) = filling.compacts_at {
-            lines.push(Line::styled(format!("  is summarised at {}", tokens(at)), p.dim));
-        }
-        lines
-    }
-
-    /// What is in force now; the host knows where the settings are.
-    fn status_command(&mut self) -> Want {
-        let facts = &self.facts;
-        let Speaks { model, harness, auto, .. } = &facts.speaks;
-        let mut lines = vec![Line::styled("Status", self.palette.strong)];
-        let mut line = |name: &str, what: String| {
-            lines.push(Line::raw(text::clean_line(&format!("{name:<12} {what}")).into_owned()));
-        };
-        if facts.mute {
-            line("model", "none yet: /model lists what is on this machine".to_owned());
-        } else {
-            let (name, provider, class) = (&model.name, &model.provider, model.class.letter());
-            line("model", format!("{name} @ {provider} · class {class} · {} wire", model.wire.name()));
-            let window = model.window.map(|window| format!("{window} tokens"));
-            line("window", window.unwrap_or_else(|| "not known".to_owned()));
-            line("harness", format!("{harness}{}", if *auto { " (auto)" } else { "" }));
-        }
-        line("mode", format!("{} · it began with: {}", facts.mode.name(), facts.sandbox));
-        line("folder", facts.cwd.display().to_string());
-        if !facts.instructions.is_empty() {
-            line("instructions", facts.instructions.join(", "));
-        }
-        line("session", self.session.clone().unwrap_or_else(|| "not recorded yet".to_owned()));
-        self.report_under(lines, Report::Status)
-    }
-
     fn cost(&mut self) -> Want {
-        let p = &self.palette;
-        let usage = self.spent.usage;
-        let money =
-            self.spent.cost.map_or_else(|| "price not known".to_owned(), |cost| format!("${cost:.4}"));
-        let mut lines = vec![Line::from(vec![
-            Span::styled("This session", p.strong),
-            Span::raw(format!(
-                " {} tokens in ({} cached), {} out · {money}",
-                tokens(usage.input),
-                tokens(usage.cached),
-                tokens(usage.output)
-            )),
-        ])];
-        for (who, usage) in &self.spent.by {
-            let who = text::clean_line(who).into_owned();
-            lines.push(Line::styled(
-                format!(
-                    "  {who}: {} in ({} cached), {} out",
-                    tokens(usage.input),
-                    tokens(usage.cached),
-                    tokens(usage.output)
-                ),
-                p.dim,
-            ));
-        }
-        self.show(Cell::Board(lines));
+        self.show(Cell::Board(board::cost(&self.spent, &self.palette)));
         Want::Frame
     }
 
@@ -282,18 +196,7 @@ impl App {
                 app.tell(Tone::Dim, "nothing runs in the background");
                 return Want::Frame;
             }
-            let lines = jobs.iter().map(|job| {
-                let state = match (job.running, job.exit) {
-                    (true, _) => "runs".to_owned(),
-                    (false, Some(code)) => format!("exit {code}"),
-                    (false, None) => "ended".to_owned(),
-                };
-                let file = job.output_file.as_deref().map(|file| format!(" · {file}")).unwrap_or_default();
-                let command = text::clean_line(&job.command).into_owned();
-                Line::raw(format!("{}  {state}  {command}{file}", job.id))
-            });
-            let lines = lines.collect();
-            app.show(Cell::Board(lines));
+            app.show(Cell::Board(board::jobs(&jobs)));
             Want::Frame
         });
         Want::Nothing
@@ -301,17 +204,12 @@ impl App {
 
     fn report(&mut self, what: Report) -> Want {
         let title = match what {
-            Report::Status => "Status",
             Report::Doctor => "Doctor",
             Report::Sandbox => "Sandbox",
             Report::Providers => "Providers",
             Report::Config => "Settings",
         };
-        self.report_under(vec![Line::styled(title, self.palette.strong)], what)
-    }
-
-    /// A report below these lines.
-    pub(super) fn report_under(&mut self, mut lines: Vec<Line<'static>>, what: Report) -> Want {
+        let mut lines = vec![Line::styled(title, self.palette.strong)];
         self.aside(
             move |host| host.report(what),
             move |app, came| {
@@ -333,16 +231,7 @@ impl App {
             let mode = self.facts.mode.name();
             return self.tell(Tone::Dim, format!("no rule is stored; mode {mode} decides what is asked for"));
         }
-        let row = |(nth, rule): (usize, &Rule)| {
-            let place = match &rule.project {
-                Some(project) => format!(" · in {}", project.display()),
-                None => " · everywhere".to_owned(),
-            };
-            Line::raw(text::clean_line(&format!("{:>3}  {}{place}", nth + 1, rule.allow)).into_owned())
-        };
-        let mut lines: Vec<Line<'static>> = rules.iter().enumerate().map(row).collect();
-        lines.push(Line::styled("/permissions rm N forgets one", self.palette.dim));
-        self.show(Cell::Board(lines));
+        self.show(Cell::Board(board::rules(rules, &self.palette)));
     }
 
     fn sheet(&mut self) -> Want {

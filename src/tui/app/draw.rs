@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 
 use super::{App, view};
 use crate::tui::live;
@@ -15,6 +15,9 @@ use crate::tui::text;
 
 /// Rows of a composer, at most; it scrolls inside.
 const COMPOSER: u16 = 12;
+/// Rows put above the viewport at once: on the way to the terminal each is a few kilobytes, of which the
+/// thousands that may have come since the last frame would leave tens of megabytes behind.
+const BITE: usize = 128;
 /// Screens smaller than this hold the composer only.
 const SMALL: (u16, u16) = (20, 5);
 
@@ -41,12 +44,19 @@ impl App {
             });
         }
         screen.alternate(Alternate::Leave)?;
-        screen.commit(&self.transcript.take());
+        let due = self.transcript.take();
         let parts = self.parts(now);
         let height = parts.above.len() as u16 + parts.composer + parts.dialog + parts.below.len() as u16;
-        let stands =
-            Stands { composer: &self.composer, dialog: self.asks.front_mut(), palette: &self.palette };
-        screen.frame(height.max(1), |area, buffer| place(&parts, stands, (area, buffer)))
+        let mut bites = due.chunks(BITE);
+        loop {
+            screen.commit(bites.next().unwrap_or_default());
+            let dialog = self.asks.front_mut();
+            let stands = Stands { composer: &self.composer, dialog, palette: &self.palette };
+            screen.frame(height.max(1), |area, buffer| place(&parts, stands, (area, buffer)))?;
+            if bites.len() == 0 {
+                return Ok(());
+            }
+        }
     }
 
     /// Draws again what is to be seen, as after a change of width.
@@ -153,27 +163,6 @@ impl App {
             cost: self.spent.cost,
             hint: "? keys",
         }
-    }
-
-    /// Three lines that say where one is.
-    pub(super) fn head(&self) -> Vec<Line<'static>> {
-        let (p, facts) = (&self.palette, &self.facts);
-        let speaks = &facts.speaks;
-        let auto = if speaks.auto { " (auto)" } else { "" };
-        let clean = |text: &str| text::clean_line(text).into_owned();
-        let (model, provider) = (clean(&speaks.model.name), clean(&speaks.model.provider));
-        let who = match facts.mute {
-            true => " · no model yet: /model".to_owned(),
-            false => format!(" · {model} @ {provider} · harness {}{auto}", clean(&speaks.harness)),
-        };
-        let version = Span::styled(format!("tack {}", env!("CARGO_PKG_VERSION")), p.strong);
-        let first = Line::from(vec![version, Span::raw(who)]);
-        let mut place = vec![clean(&facts.folder)];
-        place.extend(facts.branch.as_deref().map(clean));
-        place.push(clean(&facts.sandbox));
-        place.extend(facts.instructions.iter().map(|name| clean(name)));
-        let keys = "/ commands   @ files   ! shell   ? keys";
-        vec![first, Line::styled(place.join(" · "), p.dim), Line::styled(keys, p.dim)]
     }
 
     /// What the terminal's title says.

@@ -6,44 +6,43 @@ use crate::model::{Body, CallId, Item, Mark, NoteKind, Part, ToolCall};
 
 use super::{Called, Cell, Tone, is_look};
 
-/// What a person sees of these items, oldest first.
-pub fn of_items(items: &[Item]) -> Vec<Cell> {
+/// What a person sees of these items, oldest first. Takes them apart: there may be ten thousand.
+pub fn of_items(items: Vec<Item>) -> Vec<Cell> {
     let mut cells = Vec::new();
-    let mut open: HashMap<&CallId, &ToolCall> = HashMap::new();
+    let mut open: HashMap<CallId, ToolCall> = HashMap::new();
     for item in items {
-        match &item.body {
+        match item.body {
             Body::User(said) => {
-                cells.push(Cell::Said { text: said.text.clone(), images: said.images.len() });
+                cells.push(Cell::Said { images: said.images.len(), text: said.text });
             }
             Body::Assistant(reply) => {
-                for part in &reply.parts {
+                let said = reply.said();
+                for part in reply.parts {
                     match part {
                         Part::Thinking { text, .. } if !text.trim().is_empty() => {
-                            cells.push(Cell::Thought(text.clone()));
+                            cells.push(Cell::Thought(text));
                         }
-                        Part::Call(call) => drop(open.insert(&call.id, call)),
+                        Part::Call(call) => drop(open.insert(call.id.clone(), call)),
                         Part::Text { .. } | Part::Thinking { .. } | Part::Image(_) => {}
                     }
                 }
-                let said = reply.said();
                 if !said.is_empty() {
                     cells.push(Cell::Reply(said));
                 }
             }
             Body::Result(result) => {
                 if let Some(call) = open.remove(&result.call) {
-                    let called = Called { action: call.action.clone(), outcome: result.outcome.clone() };
-                    push(&mut cells, called);
+                    push(&mut cells, Called { action: call.action, outcome: result.outcome });
                 }
             }
             Body::Note(note) if note.kind == NoteKind::Ran => {
-                cells.push(Cell::Told { tone: Tone::Dim, text: note.text.clone() });
+                cells.push(Cell::Told { tone: Tone::Dim, text: note.text });
             }
             Body::Summary(_) => {
                 let text = "the conversation so far was summarised for the model".to_owned();
                 cells.push(Cell::Told { tone: Tone::Dim, text });
             }
-            Body::Mark(mark) => cells.extend(marked(mark)),
+            Body::Mark(mark) => cells.extend(marked(&mark)),
             Body::Note(_) | Body::Scene(_) => {}
         }
     }

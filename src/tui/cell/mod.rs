@@ -206,4 +206,4 @@ fn told(tone: Tone, source: &str, view: View<'_>) -> Vec<Line<'static>> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

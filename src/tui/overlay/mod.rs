@@ -35,3 +35,6 @@ impl Overlay {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -90,7 +90,7 @@ impl<'a> Paint<'a> {
         let old = self.region.height();
         for (index, row) in rows.iter().enumerate() {
             let erase_below = self.region.below && rows.len() >= old && index + 1 == rows.len();
-            match self.region.rows.get(index).cloned().flatten() {
+            match self.region.rows.get_mut(index).and_then(Option::take) {
                 Some(was) => self.amend(index, &was, row),
                 None => self.write(index, row, erase_below),
             }

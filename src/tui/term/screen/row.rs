@@ -29,16 +29,16 @@ impl Row {
             if text.contains(char::is_control) {
                 continue;
             }
-            let cells = match text.cell_width() {
+            let glyph = match text.cell_width() {
                 0 => continue,
-                wide if wide > width => glyph("?", 1, style),
-                wide => glyph(text, wide, style),
+                wide if wide > width => ("?", 1),
+                wide => (text, wide),
             };
-            if rows.last().is_some_and(|row| row.0.len() + cells.len() > usize::from(width)) {
+            if rows.last().is_some_and(|row| row.0.len() + usize::from(glyph.1) > usize::from(width)) {
                 rows.push(Self::default());
             }
             if let Some(row) = rows.last_mut() {
-                row.0.extend(cells);
+                put(&mut row.0, glyph, style);
             }
         }
         rows.iter_mut().for_each(Self::trim);
@@ -56,8 +56,9 @@ impl Row {
             // What does not fit, or cannot be shown, is a blank.
             let fits = x + wide <= width && !cell.symbol().contains(char::is_control);
             let symbol = if fits && !cell.symbol().is_empty() { cell.symbol() } else { " " };
-            cells.extend(glyph(symbol, if fits { wide } else { 1 }, cell.style()));
-            x += if fits { wide } else { 1 };
+            let wide = if fits { wide } else { 1 };
+            put(&mut cells, (symbol, wide), cell.style());
+            x += wide;
         }
         let mut row = Self(cells);
         row.trim();
@@ -65,7 +66,8 @@ impl Row {
     }
 
     fn trim(&mut self) {
-        let kept = self.0.iter().rposition(|cell| *cell != Cell::new(" ")).map_or(0, |last| last + 1);
+        let blank = Cell::new(" ");
+        let kept = self.0.iter().rposition(|cell| *cell != blank).map_or(0, |last| last + 1);
         self.0.truncate(kept);
     }
 
@@ -164,14 +166,13 @@ impl Row {
     }
 }
 
-fn glyph(symbol: &str, width: u16, style: Style) -> Vec<Cell> {
-    let mut head = Cell::default();
-    head.set_symbol(symbol).set_style(style);
-    let mut covered = Cell::default();
-    covered.set_symbol(COVERED).set_style(style);
-    let mut cells = vec![covered; width.max(1).into()];
-    cells[0] = head;
-    cells
+/// Adds a character and what it covers. Without a list of its own: this is done for each cell of each frame.
+fn put(cells: &mut Vec<Cell>, (symbol, width): (&str, u16), style: Style) {
+    for symbol in std::iter::once(symbol).chain((1..width).map(|_| COVERED)) {
+        let mut cell = Cell::default();
+        cell.set_symbol(symbol).set_style(style);
+        cells.push(cell);
+    }
 }
 
 /// How many rows characters of these widths take.
