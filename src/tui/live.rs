@@ -289,7 +289,7 @@ mod tests {
             *"waiting for acme · 17s since last byte · 30s · ↓5 tok · esc to stop"
         );
         live.again((2, 6), 14_000, "rate limit".into(), at(30));
-        assert_eq!(line(&live, at(30))[4..], *"rate limit · try 2 of 6 in 14s · ↓5 tok · esc to stop");
+        assert_eq!(line(&live, at(30))[4..], *"try 2 of 6 in 14s · ↓5 tok · esc to stop · rate limit");
         live.waiting("acme is loading the model".into(), at(50));
         live.waiting("acme is loading the model".into(), at(55));
         assert_eq!(
