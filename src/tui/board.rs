@@ -15,11 +15,13 @@ pub fn head(facts: &Facts, p: &Palette) -> Vec<Line<'static>> {
     let speaks = &facts.speaks;
     let auto = if speaks.auto { " (auto)" } else { "" };
     let clean = |text: &str| text::clean_line(text).into_owned();
-    let first = Line::from(vec![
-        Span::styled(format!("tack {}", env!("CARGO_PKG_VERSION")), p.strong),
-        Span::raw(format!(" · {} @ {}", clean(&speaks.model.name), clean(&speaks.model.provider))),
-        Span::raw(format!(" · harness {}{auto}", clean(&speaks.harness))),
-    ]);
+    let (model, provider) = (clean(&speaks.model.name), clean(&speaks.model.provider));
+    let who = match facts.mute {
+        true => " · no model yet: /model".to_owned(),
+        false => format!(" · {model} @ {provider} · harness {}{auto}", clean(&speaks.harness)),
+    };
+    let version = Span::styled(format!("tack {}", env!("CARGO_PKG_VERSION")), p.strong);
+    let first = Line::from(vec![version, Span::raw(who)]);
     let mut place = vec![clean(&facts.folder)];
     place.extend(facts.branch.as_deref().map(clean));
     place.push(clean(&facts.sandbox));
@@ -33,9 +35,13 @@ pub fn status(facts: &Facts, spent: &Spent, session: Option<&str>, p: &Palette) 
     let window =
         model.window.map_or_else(|| "not known".to_owned(), |window| format!("{} tokens", tokens(window)));
     let auto = if facts.speaks.auto { " (auto)" } else { "" };
+    let who = match facts.mute {
+        true => "none yet: /model lists what is on this machine".to_owned(),
+        false => format!("{} @ {} · class {}", model.name, model.provider, model.class.letter()),
+    };
     let files = if facts.instructions.is_empty() { "none".to_owned() } else { facts.instructions.join(", ") };
     let rows = [
-        ("model", format!("{} @ {} · class {}", model.name, model.provider, model.class.letter())),
+        ("model", who),
         ("harness", format!("{}{auto}", facts.speaks.harness)),
         ("wire", model.wire.name().to_owned()),
         ("window", format!("{window}, about {} used", tokens(spent.context))),

@@ -146,6 +146,12 @@ impl Live {
         }
         facts.push("esc to stop".to_owned());
         spans.push(Span::styled(format!(" · {}", facts.join(" · ")), p.dim));
+        if let State::Again { why, .. } = &self.state
+            && self.calls.is_empty()
+        {
+            // Behind what counts: on a narrow screen it is cut.
+            spans.push(Span::styled(format!(" · {}", text::clean_line(why)), p.dim));
+        }
         rows.push(text::fit(Line::from(spans), width));
         rows
     }
@@ -179,11 +185,10 @@ impl Live {
                 let what = text::clean_line(what).into_owned();
                 vec![Span::raw(what), Span::styled(format!(" · {}", since(*at, now)), p.dim)]
             }
-            State::Again { attempt, of, at, why } => {
+            State::Again { attempt, of, at, .. } => {
                 let left = at.saturating_duration_since(now).as_secs_f64().ceil();
                 let when = if left > 0.0 { format!("in {left}s") } else { "now".to_owned() };
-                let why = text::clean_line(why).into_owned();
-                vec![Span::styled(format!("{why} · try {attempt} of {of} {when}"), p.warn)]
+                vec![Span::styled(format!("try {attempt} of {of} {when}"), p.warn)]
             }
         }
     }
@@ -284,7 +289,7 @@ mod tests {
             *"waiting for acme · 17s since last byte · 30s · ↓5 tok · esc to stop"
         );
         live.again((2, 6), 14_000, "rate limit".into(), at(30));
-        assert_eq!(line(&live, at(30))[4..], *"rate limit · try 2 of 6 in 14s · ↓5 tok · esc to stop");
+        assert_eq!(line(&live, at(30))[4..], *"try 2 of 6 in 14s · ↓5 tok · esc to stop · rate limit");
         live.waiting("acme is loading the model".into(), at(50));
         live.waiting("acme is loading the model".into(), at(55));
         assert_eq!(

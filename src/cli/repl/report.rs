@@ -69,8 +69,7 @@ fn config(flags: &SessionFlags) -> Result<String, CliError> {
 /// Has a model make one call.
 pub(super) fn try_model(flags: &SessionFlags, provider: &str, name: &str) -> Result<String, CliError> {
     let wish = Wish { model: Some((provider.to_owned(), name.to_owned())), ..Wish::default() };
-    let flags =
-        super::Repl { flags: flags.clone(), ended: Default::default(), tmp: Default::default() }.with(&wish);
+    let flags = super::Repl::new(flags.clone()).with(&wish);
     let mut base = setup::base(&flags)?;
     base.say = std::sync::Arc::new(|_| {});
     base.use_local(&flags)?;

@@ -12,12 +12,9 @@ use super::{App, Want, view};
 use crate::tui::board;
 use crate::tui::cell::{Called, Cell, Tone, task_rows};
 use crate::tui::composer::{Command, Draft, Kind, Offered, sheet};
-use crate::tui::host::{Reach, Report, Speaks, Spoken, Which, Wish};
+use crate::tui::host::{Reach, Report, Which};
 use crate::tui::overlay::Overlay;
 use crate::tui::overlay::board::Board;
-use crate::tui::overlay::harness::HarnessPicker;
-use crate::tui::overlay::model::{ModelPicker, Purpose};
-use crate::tui::overlay::sessions::SessionPicker;
 use crate::tui::text;
 
 /// A command as it is listed, in the order of the list.
@@ -46,7 +43,7 @@ pub fn commands() -> &'static [Listed] {
         listed("model", "[name]", "choose model; shows price, window, tools", Always),
         listed("harness", "[id|auto|-]", "change how tack speaks to the model, in this session", Always),
         listed("effort", "[level]", "reasoning effort, if the model has one", Always),
-        listed("mode", "[ask|edits|plan]", "what may run without asking", Always),
+        listed("mode", "[ask|edits|plan|full]", "what may run without asking", Always),
         also(&listed("new", "", "new session (the old one stays)", Idle), &["clear"]),
         listed("resume", "[id]", "go back to a session", Idle),
         listed("compact", "[focus]", "summarise old turns now", Idle),
@@ -120,263 +117,6 @@ impl App {
                 Want::Frame
             }
         }
-    }
-
-    fn model_command(&mut self, args: &str) -> Want {
-        if !args.is_empty() {
-            let (provider, name) = match args.split_once('/') {
-                Some((provider, name)) => (provider.to_owned(), name.to_owned()),
-                None => (self.facts.speaks.model.provider.clone(), args.to_owned()),
-            };
-            return self.switch_model(provider, name);
-        }
-        self.pick_model(if self.facts.mute { Purpose::First } else { Purpose::Switch })
-    }
-
-    pub(super) fn pick_model(&mut self, purpose: Purpose) -> Want {
-        self.aside(
-            |host| host.models(),
-            move |app, models| {
-                let picker = ModelPicker::new(purpose, &app.facts.speaks, app.history.cached, models);
-                app.overlay = Some(Overlay::Model(picker));
-                Want::Frame
-            },
-        );
-        Want::Nothing
-    }
-
-    /// Stores a key, and goes back to the list in which its models now are.
-    pub(super) fn login(&mut self, provider: String, key: String) -> Want {
-        self.aside(
-            move |host| host.login(&provider, &key),
-            |app, came| match came {
-                Ok(said) => {
-                    app.tell(Tone::Dim, said);
-                    app.model_command("");
-                    Want::Frame
-                }
-                Err(why) => {
-                    app.tell(Tone::Error, why);
-                    Want::Frame
-                }
-            },
-        );
-        Want::Nothing
-    }
-
-    fn harness_command(&mut self, args: &str) -> Want {
-        match args {
-            "" => {
-                let model = self.facts.speaks.model.clone();
-                self.aside(
-                    move |host| host.harnesses(&model),
-                    |app, rows| {
-                        let picker = HarnessPicker::new(&app.facts.speaks, app.history, rows);
-                        app.overlay = Some(Overlay::Harness(picker));
-                        Want::Frame
-                    },
-                );
-                Want::Nothing
-            }
-            "-" => match self.before.clone() {
-                Some(before) => self.switch_harness(&before),
-                None => {
-                    self.tell(Tone::Dim, "there was no other harness in this session");
-                    Want::Frame
-                }
-            },
-            id => self.switch_harness(id),
-        }
-    }
-
-    pub(super) fn switch_harness(&mut self, id: &str) -> Want {
-        self.speak(Wish { harness: Some(id.to_owned()), ..self.same() })
-    }
-
-    pub(super) fn switch_model(&mut self, provider: String, name: String) -> Want {
-        if std::mem::take(&mut self.facts.mute) {
-            self.first_model(provider.clone(), name.clone());
-        }
-        let harness = (!self.facts.speaks.auto).then(|| self.facts.speaks.harness.clone());
-        self.speak(Wish { model: Some((provider, name)), harness, effort: None })
-    }
-
-    /// The first choice of all is kept, so that tack starts with it, and tried out.
-    fn first_model(&mut self, provider: String, name: String) {
-        self.aside(
-            move |host| {
-                let kept = host.make_first(&provider, &name);
-                (kept, host.try_model(&provider, &name))
-            },
-            |app, (kept, tried)| {
-                for came in [kept, tried] {
-                    match came {
-                        Ok(said) => app.tell(Tone::Dim, said),
-                        Err(why) => app.tell(Tone::Warning, why),
-                    }
-                }
-                Want::Frame
-            },
-        );
-    }
-
-    fn effort(&mut self, args: &str) -> Want {
-        if args.is_empty() {
-            let now = self.facts.speaks.model.effort.as_deref().unwrap_or("the model's own");
-            self.tell(Tone::Dim, format!("effort: {now}; /effort none, low, medium, high sets it"));
-            return Want::Frame;
-        }
-        let harness = (!self.facts.speaks.auto).then(|| self.facts.speaks.harness.clone());
-        self.speak(Wish { effort: Some(args.to_owned()), harness, ..self.same() })
-    }
-
-    /// The model that is spoken to now.
-    fn same(&self) -> Wish {
-        let model = &self.facts.speaks.model;
-        Wish {
-            model: Some((model.provider.clone(), model.name.clone())),
-            harness: None,
-            effort: model.effort.clone(),
-        }
-    }
-
-    /// Goes on with others, from the next request on.
-    fn speak(&mut self, wish: Wish) -> Want {
-        self.aside(
-            move |host| host.speaker(&wish),
-            |app, came| {
-                match came {
-                    Ok(spoken) => app.spoken(spoken),
-                    Err(why) => app.tell(Tone::Error, why),
-                }
-                Want::Frame
-            },
-        );
-        Want::Nothing
-    }
-
-    fn spoken(&mut self, spoken: Spoken) {
-        let Spoken { speaker, speaks, warnings, notes } = spoken;
-        for note in notes {
-            self.tell(Tone::Dim, note);
-        }
-        for warning in warnings {
-            self.tell(Tone::Warning, warning);
-        }
-        self.told_of(&speaks);
-        self.link.desk.lay(Aside::Speak(speaker));
-    }
-
-    /// Learns of the model on this machine what its server tells, and once how it calls. What is said
-    /// meanwhile waits for it.
-    pub(super) fn learn(&mut self) {
-        self.learning = Some(Instant::now());
-        let auto = self.facts.speaks.auto;
-        let harness = (!auto).then(|| self.facts.speaks.harness.clone());
-        let wish = Wish { harness, ..self.same() };
-        self.aside(
-            move |host| host.speaker(&wish),
-            |app, came| {
-                app.learning = None;
-                let before = app.facts.speaks.clone();
-                match came {
-                    // Nothing was said yet: it is simply so.
-                    Ok(spoken) => {
-                        (app.facts.speaks.model, app.facts.speaks.harness) =
-                            (spoken.speaks.model.clone(), spoken.speaks.harness.clone());
-                        app.quiet_switch = true;
-                        app.spoken(spoken);
-                    }
-                    Err(why) => app.tell(Tone::Warning, why),
-                }
-                if before.harness != app.facts.speaks.harness {
-                    let (name, harness) = (&app.facts.speaks.model.name, &app.facts.speaks.harness);
-                    app.tell(Tone::Dim, format!("{name} is spoken to under {harness}"));
-                }
-                app.send_next(Instant::now());
-                Want::Frame
-            },
-        );
-    }
-
-    /// Until the agent says that it is so, the person hears when it will be.
-    fn told_of(&mut self, speaks: &Speaks) {
-        if self.facts.speaks.harness != speaks.harness {
-            self.before = Some(self.facts.speaks.harness.clone());
-        }
-        if self.working() {
-            let said = format!("{} under {} from the next request on", speaks.model.name, speaks.harness);
-            self.tell(Tone::Dim, said);
-        }
-        self.facts.speaks.auto = speaks.auto;
-        self.facts.speaks.speech = speaks.speech;
-    }
-
-    pub(super) fn make_usual(&mut self, id: &str) -> Want {
-        let (model, harness) = (self.facts.speaks.model.clone(), id.to_owned());
-        self.aside(
-            move |host| host.make_usual(&model, &harness),
-            |app, came| {
-                match came {
-                    Ok(said) => app.tell(Tone::Dim, said),
-                    Err(why) => app.tell(Tone::Error, why),
-                }
-                Want::Frame
-            },
-        );
-        self.switch_harness(id)
-    }
-
-    pub(super) fn try_model(&mut self, row: usize, provider: String, name: String) -> Want {
-        self.aside(
-            move |host| host.try_model(&provider, &name),
-            move |app, came| {
-                if let Some(Overlay::Model(picker)) = &mut app.overlay {
-                    picker.tried(row, came);
-                }
-                Want::Frame
-            },
-        );
-        Want::Frame
-    }
-
-    pub(super) fn list_sessions(&mut self, reach: Reach) -> Want {
-        self.aside(
-            move |host| host.sessions(reach),
-            move |app, mut rows| {
-                rows.retain(|row| row.id != app.facts.session);
-                app.overlay = Some(Overlay::Sessions(SessionPicker::new(reach, rows)));
-                Want::Frame
-            },
-        );
-        Want::Nothing
-    }
-
-    pub(super) fn widen_sessions(&mut self) -> Want {
-        let Some(Overlay::Sessions(picker)) = &self.overlay else { return Want::Nothing };
-        let reach = match picker.reach() {
-            Reach::Folder => Reach::All,
-            Reach::All => Reach::Folder,
-        };
-        self.list_sessions(reach)
-    }
-
-    pub(super) fn resume(&mut self, id: String) -> Want {
-        self.open(Which::Id(id))
-    }
-
-    fn open(&mut self, which: Which) -> Want {
-        self.aside(
-            move |host| host.open(&which),
-            |app, came| {
-                match came {
-                    Ok(opened) => app.change_session(opened),
-                    Err(why) => app.tell(Tone::Error, why),
-                }
-                Want::Frame
-            },
-        );
-        Want::Nothing
     }
 
     fn copy(&mut self, args: &str) -> Want {
@@ -463,13 +203,19 @@ impl App {
     }
 
     fn report(&mut self, what: Report) -> Want {
+        let title = match what {
+            Report::Doctor => "Doctor",
+            Report::Sandbox => "Sandbox",
+            Report::Providers => "Providers",
+            Report::Config => "Settings",
+        };
+        let mut lines = vec![Line::styled(title, self.palette.strong)];
         self.aside(
             move |host| host.report(what),
-            |app, came| {
+            move |app, came| {
                 match came {
                     Ok(said) => {
-                        let lines =
-                            text::clean(&said).lines().map(|line| Line::raw(line.to_owned())).collect();
+                        lines.extend(text::clean(&said).lines().map(|line| Line::raw(line.to_owned())));
                         app.show(Cell::Board(lines));
                     }
                     Err(why) => app.tell(Tone::Error, why),
@@ -490,7 +236,7 @@ impl App {
 
     fn sheet(&mut self) -> Want {
         let rows = sheet(self.composer.keymap()).into_iter();
-        let rows = rows.map(|(keys, idle, _)| (keys, idle.to_owned())).collect();
+        let rows = rows.map(|(keys, name, help)| (keys, format!("{help}  [{name}]"))).collect();
         self.overlay = Some(Overlay::Board(Board::new("Keys", rows)));
         Want::Frame
     }

@@ -136,13 +136,18 @@ impl App {
         }
         if let Some(last) = self.queue.back() {
             let count = match self.queue.len() {
-                1 => String::new(),
+                1 => "queued: ".to_owned(),
                 more => format!("{more} queued, last: "),
             };
             let words = text::clean_line(&last.shown).into_owned();
-            let keys = " (↑ edits, ctrl+s sends now)";
+            // An earlier run may have left it: nothing runs that it could be thrown into.
+            let keys = match (self.working(), self.learning) {
+                (true, _) => " (↑ edits, ctrl+s sends now)",
+                (false, Some(_)) => " (↑ edits)",
+                (false, None) => " (↑ edits; sent after what you send next)",
+            };
             let room = width.saturating_sub(text::width(keys) + 2).max(8);
-            let said = text::fit(Line::raw(format!("queued: {count}{words}")), room);
+            let said = text::fit(Line::raw(format!("{count}{words}")), room);
             let line = format!("  {said}{keys}");
             rows.push(text::fit(Line::styled(line, self.palette.dim), width));
         }
@@ -152,7 +157,7 @@ impl App {
 
     fn status(&self) -> Status<'_> {
         Status {
-            speaks: &self.facts.speaks,
+            speaks: (!self.facts.mute).then_some(&self.facts.speaks),
             mode: self.facts.mode,
             used: self.spent.context,
             cost: self.spent.cost,

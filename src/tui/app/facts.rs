@@ -5,6 +5,7 @@ use crate::tui::board;
 use crate::tui::cell::{Cell, Tone};
 use crate::tui::overlay::Overlay;
 use crate::tui::overlay::key::KeyEntry;
+use crate::tui::overlay::model::Purpose;
 
 impl App {
     /// Model, harness, wire, window, mode, sandbox, folder, session.
@@ -16,6 +17,9 @@ impl App {
 
     /// Asks for a provider's key; of the one in use unless named.
     pub(super) fn login_command(&mut self, args: &str) -> Want {
+        if args.is_empty() && self.facts.mute {
+            return self.pick_model(Purpose::First);
+        }
         let provider =
             if args.is_empty() { self.facts.speaks.model.provider.clone() } else { args.to_owned() };
         self.overlay = Some(Overlay::Key(KeyEntry::new(provider)));

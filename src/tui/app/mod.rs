@@ -5,6 +5,7 @@
 //! waiting; nothing here waits.
 
 mod ask;
+mod choose;
 mod command;
 mod draw;
 mod facts;

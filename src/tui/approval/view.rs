@@ -181,8 +181,9 @@ impl Dialog {
             (Some(note), _) => {
                 rows.push(fit(Line::styled(format!(" {}", reveal(note)), palette.warn), width));
             }
-            (None, Detail::All) => rows.push(fit(self.hint(palette), width)),
-            (None, Detail::Short | Detail::Keys) => {}
+            // What is being entered has a hint of its own.
+            (None, Detail::All) if self.entry.is_none() => rows.push(fit(self.hint(palette), width)),
+            (None, Detail::All | Detail::Short | Detail::Keys) => {}
         }
         rows
     }
