@@ -72,23 +72,27 @@ fn save(provider: &Provider, keys: &Keys, (text, wish): (&str, Wish)) -> Result<
 }
 
 pub(super) fn run_out(args: &OutArgs, flags: &SessionFlags) -> Result<i32, CliError> {
-    let base = setup::base(flags)?;
-    let keys = keys(&base)?;
+    let said = forget(&setup::base(flags)?, args.id.as_deref())?;
+    writeln!(std::io::stdout(), "{said}")?;
+    Ok(0)
+}
+
+/// Removes a stored key; says from where it is gone.
+pub(super) fn forget(base: &Base, id: Option<&str>) -> Result<String, CliError> {
+    let keys = keys(base)?;
     // Also of a provider that is no longer configured.
-    let (id, name) = match &args.id {
-        Some(id) if keys.place(id)?.is_some() => (id.clone(), id.clone()),
+    let (id, name) = match id {
+        Some(id) if keys.place(id)?.is_some() => (id.to_owned(), id.to_owned()),
         id => {
-            let provider = whose(&base, "logout", id.as_deref())?;
+            let provider = whose(base, "logout", id)?;
             (provider.id, provider.name)
         }
     };
-    let said = match keys.remove(&id)? {
+    Ok(match keys.remove(&id)? {
         Some(Place::Keychain) => format!("The key for {name} is gone from {}.", keys.keychain()),
         Some(Place::File) => format!("The key for {name} is gone from {}.", keys.file().display()),
         None => format!("There is no stored key for {name}."),
-    };
-    writeln!(std::io::stdout(), "{said}")?;
-    Ok(0)
+    })
 }
 
 fn keys(base: &Base) -> Result<Keys, CliError> {

@@ -29,15 +29,14 @@ use std::ffi::OsString;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
+use crate::tui::host::Reach;
 use args::{ExecFlags, SessionFlags};
 use error::CliError;
 
 /// A terminal coding agent whose harness is a folder of readable files.
 #[derive(Parser, Debug)]
 #[command(name = "tack", version, disable_help_subcommand = true, args_conflicts_with_subcommands = false)]
-#[command(
-    override_usage = "tack [PROMPT] [OPTIONS]\n       tack -p PROMPT [OPTIONS]\n       tack [OPTIONS] COMMAND"
-)]
+#[command(override_usage = "tack [PROMPT] [OPTIONS]\n       tack [OPTIONS] COMMAND")]
 struct Cli {
     /// Run this one prompt without a screen; the same as `tack exec PROMPT`
     #[arg(short = 'p', long = "print", value_name = "PROMPT", num_args = 0..=1, default_missing_value = "-")]
@@ -46,6 +45,10 @@ struct Cli {
     // In the usage already.
     #[arg(value_name = "PROMPT", hide = true)]
     prompt: Option<String>,
+
+    /// Lines of text alone, nothing drawn: for screen readers and simple terminals
+    #[arg(long)]
+    plain: bool,
 
     #[command(flatten)]
     session: SessionFlags,
@@ -107,6 +110,9 @@ struct ResumeArgs {
     /// List those of all folders
     #[arg(long)]
     all: bool,
+    /// Lines of text alone, nothing drawn: for screen readers and simple terminals
+    #[arg(long)]
+    plain: bool,
     #[command(flatten)]
     session: SessionFlags,
 }
@@ -131,13 +137,13 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> i32 {
 }
 
 fn dispatch(cli: Cli) -> Result<i32, CliError> {
-    let Cli { print, prompt, session, exec, command } = cli;
+    let Cli { print, prompt, plain, session, exec, command } = cli;
     match command {
         None => match (print, prompt) {
             (Some(dash), Some(prompt)) if dash == "-" => exec::run_prompt(Some(&prompt), &session, &exec),
             (Some(_), Some(_)) => Err(CliError::usage("two prompts: give one")),
             (Some(print), None) => exec::run_prompt(Some(&print), &session, &exec),
-            (None, prompt) => repl::run(prompt, &repl::First::New, &session),
+            (None, prompt) => repl::run(prompt, &repl::First::New, (&session, repl::Face::of(plain))),
         },
         Some(_) if print.is_some() => Err(CliError::usage("-p goes without a subcommand")),
         Some(Command::Exec(args)) => exec::run(*args, session, exec),
@@ -150,9 +156,11 @@ fn dispatch(cli: Cli) -> Result<i32, CliError> {
                 (Some(_), true, _) => return Err(CliError::usage("give an id or --last, not both")),
                 (Some(id), false, _) => repl::First::Id(id),
                 (None, true, _) => repl::First::Last,
-                (None, false, _) => repl::First::Choose,
+                (None, false, true) => repl::First::Choose(Reach::All),
+                (None, false, false) => repl::First::Choose(Reach::Folder),
             };
-            repl::run(None, &first, &session.merge(args.session))
+            let face = repl::Face::of(plain || args.plain);
+            repl::run(None, &first, (&session.merge(args.session), face))
         }
         Some(Command::Fork(_)) => Err(later("fork")),
         Some(Command::Models(args)) => models::run(&args, &session),

@@ -165,7 +165,6 @@ pub enum Reach {
 /// A report that is shown as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Report {
-    Status,
     Doctor,
     Sandbox,
     Providers,
@@ -185,6 +184,8 @@ pub trait Host: Send + Sync {
     fn make_usual(&self, model: &Model, harness: &str) -> Result<String, String>;
     /// Stores a provider's key; says where.
     fn login(&self, provider: &str, key: &str) -> Result<String, String>;
+    /// Removes a stored key; says from where.
+    fn logout(&self, provider: &str) -> Result<String, String>;
     /// Makes a model the one that tack starts with; says where that is kept.
     fn make_first(&self, provider: &str, name: &str) -> Result<String, String>;
     /// What a mode allows in the open session, and what to say of it.

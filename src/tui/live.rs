@@ -9,7 +9,7 @@ use crate::model::{Action, CallId, TodoItem, TodoStatus, ToolCall};
 
 use super::cell::seconds;
 use super::overlay::harness::tokens;
-use super::palette::Palette;
+use super::palette::{Palette, Theme};
 use super::text;
 
 /// Silence after which it is said how long it lasts.
@@ -146,8 +146,21 @@ impl Live {
         }
         facts.push("esc to stop".to_owned());
         spans.push(Span::styled(format!(" · {}", facts.join(" · ")), p.dim));
+        if let State::Again { why, .. } = &self.state
+            && self.calls.is_empty()
+        {
+            // Behind what counts: on a narrow screen it is cut.
+            spans.push(Span::styled(format!(" · {}", text::clean_line(why)), p.dim));
+        }
         rows.push(text::fit(Line::from(spans), width));
         rows
+    }
+
+    /// The same in one line of words, for those to whom nothing is drawn.
+    pub fn words(&self, provider: &str, now: Instant) -> String {
+        let what = self.what(provider, now, &Palette::new(Theme::Plain));
+        let what: String = what.iter().map(|span| span.content.as_ref()).collect();
+        format!("{what} · {}", since(self.began, now))
     }
 
     fn what(&self, provider: &str, now: Instant, p: &Palette) -> Vec<Span<'static>> {
@@ -172,11 +185,10 @@ impl Live {
                 let what = text::clean_line(what).into_owned();
                 vec![Span::raw(what), Span::styled(format!(" · {}", since(*at, now)), p.dim)]
             }
-            State::Again { attempt, of, at, why } => {
+            State::Again { attempt, of, at, .. } => {
                 let left = at.saturating_duration_since(now).as_secs_f64().ceil();
                 let when = if left > 0.0 { format!("in {left}s") } else { "now".to_owned() };
-                let why = text::clean_line(why).into_owned();
-                vec![Span::styled(format!("{why} · try {attempt} of {of} {when}"), p.warn)]
+                vec![Span::styled(format!("try {attempt} of {of} {when}"), p.warn)]
             }
         }
     }
@@ -249,4 +261,45 @@ pub fn tasks_row(items: &[TodoItem], width: usize, p: &Palette) -> Option<Line<'
     let next = at.or_else(|| items.iter().find(|item| item.status == TodoStatus::Pending))?;
     let words = text::clean_line(&next.text).into_owned();
     Some(text::fit(Line::styled(format!("┄ tasks {done}/{} · {words}", items.len()), p.dim), width))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tui::palette::Theme;
+
+    fn line(live: &Live, now: Instant) -> String {
+        live.rows(90, "acme", now, &Palette::new(Theme::Plain)).last().unwrap().to_string()
+    }
+
+    #[test]
+    fn what_is_waited_for_is_said_since_when_and_how_to_stop_it() {
+        let began = Instant::now();
+        let at = |seconds: u64| began + Duration::from_secs(seconds);
+        let mut live = Live::begin(began);
+        assert_eq!(line(&live, at(2))[4..], *"Waiting for the model · 2s · esc to stop");
+        assert_eq!(
+            line(&live, at(12))[4..],
+            *"waiting for acme · 12s since it was asked · 12s · esc to stop"
+        );
+        live.text("some words of an answer", at(13));
+        assert_eq!(line(&live, at(14))[4..], *"Writing · 14s · ↓5 tok · esc to stop");
+        assert_eq!(
+            line(&live, at(30))[4..],
+            *"waiting for acme · 17s since last byte · 30s · ↓5 tok · esc to stop"
+        );
+        live.again((2, 6), 14_000, "rate limit".into(), at(30));
+        assert_eq!(line(&live, at(30))[4..], *"try 2 of 6 in 14s · ↓5 tok · esc to stop · rate limit");
+        live.waiting("acme is loading the model".into(), at(50));
+        live.waiting("acme is loading the model".into(), at(55));
+        assert_eq!(
+            line(&live, at(62))[4..],
+            *"acme is loading the model · 12s · 1m 02s · ↓5 tok · esc to stop"
+        );
+        let call = ToolCall::own(Action::shell("cargo test\nand more", None));
+        let id = call.id.clone();
+        live.call_started(call, at(63));
+        assert_eq!(line(&live, at(65))[4..], *"Running cargo test · 1m 05s · ↓5 tok · esc to stop");
+        assert!(live.call_ended(&id, at(66)).is_some() && live.call_ended(&id, at(66)).is_none());
+    }
 }

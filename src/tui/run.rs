@@ -15,7 +15,7 @@ use crate::agent::Event;
 
 use super::app::{App, Kept, Want};
 use super::composer::{Keymap, editor};
-use super::host::{Host, Opened};
+use super::host::{Host, Opened, Reach};
 use super::live::STEP;
 use super::palette::Theme;
 use super::term::{
@@ -36,8 +36,8 @@ type Env = fn(&str) -> Option<String>;
 pub struct Start {
     /// Sent at once.
     pub prompt: Option<String>,
-    /// The person chooses an earlier session first.
-    pub choose: bool,
+    /// The person chooses an earlier session first, of these.
+    pub choose: Option<Reach>,
     /// Where history and drafts are kept.
     pub state: Option<PathBuf>,
     pub env: Env,
@@ -126,8 +126,8 @@ impl Stage {
         }
         self.app.recover();
         self.app.welcome();
-        if start.choose {
-            self.app.choose_session();
+        if let Some(reach) = start.choose {
+            self.app.choose_session(reach);
         }
         self.draw(now)?;
         let term = (start.env)("TERM");
@@ -136,14 +136,17 @@ impl Stage {
 
     /// When the next frame is due; None: not before something happens.
     fn due(&self, now: Instant) -> Option<Instant> {
-        let changed = self.dirty.map(|pace| self.drawn.map_or(now, |drawn| drawn + pace));
-        let step = self.app.moves().then(|| self.drawn.map_or(now, |drawn| drawn + STEP));
-        let saved = self.app.saves_at();
-        [changed, step, self.still, saved].into_iter().flatten().min()
+        let (moves, saves) = (self.app.moves(), self.app.saves_at());
+        Frames { dirty: self.dirty, drawn: self.drawn, moves, still: self.still(), saves }.next(now)
+    }
+
+    /// When what stands is drawn anew; not before a turn is over.
+    fn still(&self) -> Option<Instant> {
+        after_turn(self.still, self.app.working())
     }
 
     fn draw(&mut self, now: Instant) -> io::Result<()> {
-        if self.still.is_some_and(|still| now >= still) && !self.app.working() {
+        if self.still().is_some_and(|still| now >= still) {
             self.still = None;
             self.app.repaint(&mut self.screen);
         }
@@ -256,6 +259,31 @@ impl Stage {
     }
 }
 
+/// What asks for a frame.
+#[derive(Clone, Copy, Default)]
+struct Frames {
+    /// Something changed, and how soon after the last frame it may be drawn.
+    dirty: Option<Duration>,
+    drawn: Option<Instant>,
+    /// Something moves on the screen.
+    moves: bool,
+    still: Option<Instant>,
+    saves: Option<Instant>,
+}
+
+impl Frames {
+    fn next(self, now: Instant) -> Option<Instant> {
+        let changed = self.dirty.map(|pace| self.drawn.map_or(now, |drawn| drawn + pace));
+        let step = self.moves.then(|| self.drawn.map_or(now, |drawn| drawn + STEP));
+        [changed, step, self.still, self.saves].into_iter().flatten().min()
+    }
+}
+
+/// A time that is long past would be due again and again while it cannot be heeded.
+fn after_turn(still: Option<Instant>, working: bool) -> Option<Instant> {
+    still.filter(|_| !working)
+}
+
 /// Waits for a time; for ever when there is none.
 async fn until(at: Option<Instant>) {
     match at {
@@ -287,5 +315,28 @@ fn edit(text: &str, env: Env) -> Result<String, String> {
     match status {
         true => file.read().map_err(|error| error.to_string()),
         false => Err(format!("{program} did not end well; the text is as it was")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_width_during_a_turn_asks_for_no_more_frames_than_the_turn() {
+        let start = Instant::now();
+        let drawn = Some(start + 10 * STILL);
+        let turn = |still| Frames { drawn, moves: true, still, ..Frames::default() };
+        let next = |working| turn(after_turn(Some(start), working)).next(start + 10 * STILL);
+        assert_eq!(next(true), drawn.map(|drawn| drawn + STEP));
+        assert_eq!(next(false), Some(start), "it is heeded once the turn is over");
+    }
+
+    #[test]
+    fn nothing_is_drawn_while_nothing_happens() {
+        let now = Instant::now();
+        assert_eq!(Frames { drawn: Some(now), ..Frames::default() }.next(now), None);
+        let changed = Frames { dirty: Some(FRAME), drawn: Some(now), ..Frames::default() };
+        assert_eq!(changed.next(now), Some(now + FRAME));
     }
 }

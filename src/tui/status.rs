@@ -15,7 +15,8 @@ const NARROW: usize = 60;
 
 /// What the line says.
 pub struct Status<'a> {
-    pub speaks: &'a Speaks,
+    /// None: nobody chose a model yet.
+    pub speaks: Option<&'a Speaks>,
     pub mode: SessionMode,
     /// Tokens of the last request, as the server counted them.
     pub used: u64,
@@ -29,19 +30,23 @@ impl Status<'_> {
     pub fn row(&self, width: usize, p: &Palette) -> Line<'static> {
         let narrow = width < NARROW;
         let mut spans = vec![Span::raw("  ")];
-        let model = text::clean_line(&self.speaks.model.name).into_owned();
-        let harness = text::clean_line(&self.speaks.harness).into_owned();
         // Together they decide what happens, so both give way before one of them does.
         let room = width.saturating_sub(if narrow { 16 } else { 30 }).max(8);
-        let model = text::fit(Line::raw(model), (room * 2 / 3).max(4)).to_string();
-        let harness = text::fit(Line::raw(harness), (room / 3).max(4)).to_string();
-        spans.push(Span::styled(model, p.dim));
-        spans.push(Span::styled(format!(" · {harness}"), p.dim));
+        let fitted = |name: &str, room: usize| {
+            text::fit(Line::raw(text::clean_line(name).into_owned()), room.max(4)).to_string()
+        };
+        let who = match self.speaks {
+            Some(Speaks { model, harness, .. }) => {
+                format!("{} · {}", fitted(&model.name, room * 2 / 3), fitted(harness, room / 3))
+            }
+            None => "no model".to_owned(),
+        };
+        spans.push(Span::styled(who, p.dim));
         let style = if self.mode == SessionMode::Full { p.bad } else { p.dim };
         spans.push(Span::styled(" · ", p.dim));
         spans.push(Span::styled(self.mode.name(), style));
         spans.extend(self.window(p));
-        if let Some(cost) = self.cost.filter(|_| !narrow) {
+        if let Some(cost) = self.cost.filter(|_| !narrow && self.speaks.is_some()) {
             spans.push(Span::styled(format!(" · ${cost:.2}"), p.dim));
         }
         let left = Line::from(spans);
@@ -55,7 +60,7 @@ impl Status<'_> {
     }
 
     fn window(&self, p: &Palette) -> Option<Span<'static>> {
-        let window = self.speaks.model.window.filter(|window| *window > 0)?;
+        let window = self.speaks?.model.window.filter(|window| *window > 0)?;
         let percent = (self.used.saturating_mul(100) / window).min(999);
         let style = match percent {
             0..YELLOW => p.dim,
@@ -63,5 +68,38 @@ impl Status<'_> {
             _ => p.bad,
         };
         Some(Span::styled(format!(" · {percent}%"), style))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tui::palette::Theme;
+    use crate::tui::text::shot::shot;
+
+    #[test]
+    fn model_and_harness_are_always_said_together() {
+        let speaks = crate::tui::testing::speaks();
+        let palette = Palette::new(Theme::Dark);
+        let mut rows = Vec::new();
+        for (mode, used, cost) in [
+            (SessionMode::Edits, 0, Some(0.0)),
+            (SessionMode::Plan, 26_000, None),
+            (SessionMode::Full, 31_000, Some(1.234)),
+        ] {
+            for width in [20, 40, 80, 120] {
+                let row =
+                    Status { speaks: Some(&speaks), mode, used, cost, hint: "? keys" }.row(width, &palette);
+                assert!(row.width() <= width, "{row}");
+                assert!(row.to_string().contains("kimi") && row.to_string().contains("qwe"), "{row}");
+                rows.push(row);
+            }
+        }
+        insta::assert_snapshot!(shot(&rows));
+        for width in 1..20 {
+            let status =
+                Status { speaks: Some(&speaks), mode: SessionMode::Ask, used: 0, cost: None, hint: "? keys" };
+            assert!(status.row(width, &palette).width() <= width);
+        }
     }
 }

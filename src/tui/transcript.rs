@@ -74,6 +74,20 @@ impl Transcript {
         self.close_looks(view);
     }
 
+    /// What the model said last.
+    pub fn last_reply(&self) -> Option<&str> {
+        self.cells.iter().rev().find_map(|cell| match cell {
+            Cell::Reply(source) => Some(source.trim()),
+            Cell::Said { .. }
+            | Cell::Thought(_)
+            | Cell::Call(_)
+            | Cell::Looks(_)
+            | Cell::Ran(_)
+            | Cell::Told { .. }
+            | Cell::Board(_) => None,
+        })
+    }
+
     /// The newest cell is a thought, or the reply to it streams.
     pub fn has_thought(&self) -> bool {
         self.reply.is_some() || matches!(self.cells.last(), Some(Cell::Thought(_)))

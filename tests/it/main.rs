@@ -65,6 +65,8 @@ mod permit;
 #[cfg(target_os = "linux")]
 mod probe;
 mod repl;
+mod repl_more;
+mod repl_plain;
 mod run_on;
 mod sandbox;
 #[cfg(target_os = "linux")]

@@ -28,7 +28,7 @@ fn newest(request: &Request) -> String {
 
 /// Neither a turn nor a dialog is open.
 fn idle(shown: &Shown) -> bool {
-    shown.has(EMPTY)
+    shown.has(EMPTY) && !shown.has("esc to stop")
 }
 
 #[test]
@@ -332,4 +332,56 @@ fn a_person_without_a_model_can_look_around_and_choose_one() {
     tty.keys("\x03\x03\x04");
     tty.exit_code();
     assert!(tty.is_as_before());
+}
+
+#[test]
+fn a_session_that_was_killed_in_a_call_is_taken_up_and_can_be_gone_on_with() {
+    let server = Server::start(vec![shell("a", "touch ran; sleep 300"), says("going on")]);
+    let tack = Tack::new(&server);
+    let mut tty = start(&tack, &[]);
+    tty.keys("go\r");
+    crate::kit::wait_for("the command", || tack.work().join("ran").exists());
+    tty.signal("KILL", tty.pid());
+    tty.exit_code();
+    let mut tty = Tty::start(&tack.command(["resume", "--last"]), 100, 30);
+    let shown = tty.wait_for("the session", |shown| shown.has("› go") && idle(shown));
+    assert!(!shown.has("esc to stop"), "{}", shown.rows.join("\n"));
+    tty.keys("more\r");
+    tty.wait_for("the answer", |shown| shown.has("going on") && idle(shown));
+    valid_history(&server.requests()[1].chat()).unwrap();
+}
+
+#[test]
+fn what_is_handed_in_is_shown_and_the_list_of_sessions_opens_one() {
+    let server = Server::start(vec![says("one two three"), says("four")]);
+    let tack = Tack::new(&server);
+    let mut tty = start(&tack, &[]);
+    tty.keys("count please\r");
+    tty.wait_for("the answer", |shown| shown.has("one two three") && idle(shown));
+    tty.keys("/new\r");
+    tty.wait_for("a new session", |shown| shown.count("tack 0.") == 2 && idle(shown));
+    tty.keys("/resume\r");
+    tty.wait_for("the list", |shown| shown.has("Sessions of this folder") && shown.has("count please"));
+    tty.keys("\r");
+    tty.wait_for("the session", |shown| shown.count("one two three") == 2 && idle(shown));
+    tty.keys("/status\r");
+    tty.wait_for("the status", |shown| shown.has("harness       minimal"));
+    tty.keys("/context\r");
+    tty.wait_for("the window", |shown| shown.has("system prompt"));
+    tty.keys("/cost\r");
+    tty.wait_for("the cost", |shown| shown.has("This session"));
+    tty.keys("?");
+    tty.wait_for("the keys", |shown| shown.has("esc back"));
+    tty.keys("\x1b");
+    tty.wait_for("the composer", idle);
+    tty.keys("!echo out of $((6*7))\r");
+    tty.wait_for("the command", |shown| shown.has("out of 42") && idle(shown));
+    tty.keys("\x14");
+    tty.wait_for("the pager", |shown| shown.alternate && shown.has("q back"));
+    tty.keys("q");
+    tty.wait_for("the composer", |shown| !shown.alternate && idle(shown));
+    tty.keys("what did it print?\r");
+    tty.wait_for("the answer", |shown| shown.has("four") && idle(shown));
+    let told = serde_json::to_string(&server.requests()[1].chat()).unwrap();
+    assert!(told.contains("out of 42"), "{told}");
 }

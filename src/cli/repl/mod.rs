@@ -6,14 +6,14 @@ mod report;
 mod rows;
 
 use std::collections::BTreeMap;
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::mpsc;
 
-use super::args::SessionFlags;
+use super::args::{self, SessionFlags};
 use super::choice::{DEMO, Named};
 use super::error::CliError;
 use super::learn::Ask;
@@ -22,7 +22,7 @@ use super::setup::{self, Base, Ready};
 use crate::agent::{Agent, Rule, SessionMode, Setup, Speaker, Stance, Stopper, events, scene};
 use crate::config;
 use crate::harness::Live;
-use crate::model::Model;
+use crate::model::{Model, SessionId};
 use crate::sandbox::Policy;
 use crate::tui::host::{
     Facts, HarnessRow, Host, Link, ModelRow, Opened, Reach, Report, SessionRow, Speaks, Spoken, Which, Wish,
@@ -41,30 +41,57 @@ pub(super) enum First {
     Id(String),
     Last,
     /// The person chooses from a list.
-    Choose,
+    Choose(Reach),
 }
 
-pub(super) fn run(prompt: Option<String>, first: &First, flags: &SessionFlags) -> Result<i32, CliError> {
+/// How it is shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Face {
+    Screen,
+    /// By lines alone.
+    Plain,
+}
+
+impl Face {
+    /// As the flag says; a terminal that cannot be drawn on decides by itself.
+    pub(super) fn of(plain: bool) -> Self {
+        let dumb = std::env::var("TERM").is_ok_and(|term| term == "dumb");
+        if plain || dumb { Self::Plain } else { Self::Screen }
+    }
+}
+
+pub(super) fn run(
+    prompt: Option<String>,
+    first: &First,
+    (flags, face): (&SessionFlags, Face),
+) -> Result<i32, CliError> {
     if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
         return Err(CliError::usage("an interactive session needs a terminal")
             .hint("run one prompt without one: tack exec PROMPT"));
     }
-    let repl = Arc::new(Repl { flags: flags.clone(), ended: Mutex::default(), tmp: Mutex::default() });
+    let repl = Arc::new(Repl::new(flags.clone()));
     let which = match first {
-        First::New | First::Choose => setup::Which::New,
+        First::New | First::Choose(_) => setup::Which::New,
         First::Id(id) => setup::Which::Id(id.clone()),
         First::Last => setup::Which::Last,
     };
     let (opened, kept) = repl.open_first(&which)?;
     let start = Start {
         prompt,
-        choose: matches!(first, First::Choose),
+        choose: if let First::Choose(reach) = first { Some(*reach) } else { None },
         state: kept.state,
         env: |name| std::env::var(name).ok(),
         keys: kept.keys,
     };
-    let code = runtime()?.block_on(tui::run(repl.clone(), opened, start));
+    let code = match face {
+        Face::Plain => runtime()?.block_on(tui::run_plain(repl.clone(), opened, start)),
+        Face::Screen => runtime()?.block_on(tui::run(repl.clone(), opened, start)),
+    };
     repl.farewell();
+    if let Some(line) = repl.way_back() {
+        // A courtesy: a terminal that is gone is no failure.
+        let _ = writeln!(std::io::stderr(), "{line}");
+    }
     code.map_err(|error| CliError::failed(format!("the terminal cannot be used: {error}")))
 }
 
@@ -80,9 +107,66 @@ struct Repl {
     ended: Mutex<Vec<std::sync::mpsc::Receiver<()>>>,
     /// The open session's private `/tmp`.
     tmp: Mutex<Option<PathBuf>>,
+    /// The open session, where it is kept.
+    open: Mutex<Option<SessionId>>,
+    /// What the person changed, for the next new session.
+    changed: Mutex<Changed>,
+}
+
+/// What was chosen in a session.
+#[derive(Clone, Default)]
+struct Changed {
+    wish: Option<Wish>,
+    mode: Option<SessionMode>,
 }
 
 impl Repl {
+    fn new(flags: SessionFlags) -> Self {
+        Self {
+            flags,
+            ended: Mutex::default(),
+            tmp: Mutex::default(),
+            open: Mutex::default(),
+            changed: Mutex::default(),
+        }
+    }
+
+    /// Opens a session with other flags, and holds it as one of its own.
+    fn open_under(
+        &self,
+        flags: SessionFlags,
+        which: &setup::Which,
+        change: impl FnOnce(&mut Setup),
+    ) -> Result<(Opened, Kept), CliError> {
+        let other = Self::new(flags);
+        let base = setup::base(&other.flags)?;
+        let came = other.open_with(which, base, change)?;
+        *held(&self.tmp) = held(&other.tmp).take();
+        *held(&self.open) = held(&other.open).take();
+        held(&self.ended).append(&mut held(&other.ended));
+        Ok(came)
+    }
+
+    /// The flags as the person changed them since. Without a sandbox nothing begins by itself.
+    fn as_changed(&self) -> SessionFlags {
+        let Changed { wish, mode } = held(&self.changed).clone();
+        let mut flags = wish.map_or_else(|| self.flags.clone(), |wish| self.with(&wish));
+        flags.mode = match mode {
+            Some(SessionMode::Ask) => Some(args::SessionMode::Ask),
+            Some(SessionMode::Edits) => Some(args::SessionMode::Edits),
+            Some(SessionMode::Plan) => Some(args::SessionMode::Plan),
+            Some(SessionMode::Full) | None => flags.mode,
+        };
+        flags
+    }
+
+    /// How to come back, where something was said.
+    fn way_back(&self) -> Option<String> {
+        let id = held(&self.open).take()?;
+        let read = setup::base(&self.flags).ok()?.sessions()?.read(&id).ok()?;
+        (read.turns() > 0).then(|| format!("tack resume {id} goes on with this session"))
+    }
+
     /// The session to begin with. Where no model is set up, one that can be looked around in.
     fn open_first(&self, which: &setup::Which) -> Result<(Opened, Kept), CliError> {
         let base = setup::base(&self.flags)?;
@@ -98,14 +182,8 @@ impl Repl {
         flags.provider = Some(DEMO.to_owned());
         flags.model = Some(mute::NAME.to_owned());
         flags.harness.get_or_insert_with(|| "minimal".to_owned());
-        let quiet = Self { flags, ended: Mutex::default(), tmp: Mutex::default() };
-        let base = setup::base(&quiet.flags)?;
-        let mut came = quiet.open_with(which, base, |setup| setup.client = Arc::new(mute::Mute))?;
+        let mut came = self.open_under(flags, which, |setup| setup.client = Arc::new(mute::Mute))?;
         (came.0.facts.mute, came.0.facts.speaks.auto) = (true, true);
-        let tmp = std::mem::take(&mut *quiet.tmp.lock().unwrap_or_else(PoisonError::into_inner));
-        *self.tmp.lock().unwrap_or_else(PoisonError::into_inner) = tmp;
-        let ended = std::mem::take(&mut *quiet.ended.lock().unwrap_or_else(PoisonError::into_inner));
-        self.ended.lock().unwrap_or_else(PoisonError::into_inner).extend(ended);
         Ok(came)
     }
 
@@ -141,7 +219,8 @@ impl Repl {
             learns,
         };
         let items = setup.loaded.as_ref().map(|loaded| loaded.items.clone()).unwrap_or_default();
-        *self.tmp.lock().unwrap_or_else(PoisonError::into_inner) = setup.policy.tmp.clone();
+        *held(&self.tmp) = setup.policy.tmp.clone();
+        *held(&self.open) = setup.session.log().map(|_| setup.session.id().clone());
         let blobs = setup.session.blobs();
         let (ops, asked) = mpsc::channel(ROOM);
         // Pulled only when all of tack ends: between turns the channel is as before.
@@ -162,7 +241,7 @@ impl Repl {
         };
         let started = std::thread::Builder::new().name("session".to_owned()).spawn(work);
         started.map_err(|error| CliError::failed(format!("cannot start: {error}")))?;
-        self.ended.lock().unwrap_or_else(PoisonError::into_inner).push(ended);
+        held(&self.ended).push(ended);
         let keep = Box::new(move |bytes: &[u8]| blobs.keep(bytes));
         let link = Link { ops, desk, stopper, keep };
         Ok((Opened { link, events: heard, facts, items, warnings }, kept))
@@ -170,7 +249,7 @@ impl Repl {
 
     /// Waits for the sessions to end what they run, but not for ever.
     fn farewell(&self) {
-        let ended = std::mem::take(&mut *self.ended.lock().unwrap_or_else(PoisonError::into_inner));
+        let ended = std::mem::take(&mut *held(&self.ended));
         for one in ended {
             // Nothing is ever sent: the thread's end is what is waited for.
             let _ = one.recv_timeout(FAREWELL);
@@ -196,7 +275,7 @@ impl Repl {
         let lines = Arc::new(Mutex::new(Vec::new()));
         let told = lines.clone();
         base.say = Arc::new(move |line: &str| {
-            told.lock().unwrap_or_else(PoisonError::into_inner).push(line.to_owned());
+            held(&told).push(line.to_owned());
         });
         base.use_local(&flags)?;
         base.learn(Ask::ForAuto, flags.timeout)?;
@@ -207,7 +286,7 @@ impl Repl {
         let live = Some(Live::new(base.library.clone(), chosen.harness.id()));
         let speaker = Speaker { model: chosen.model, client, harness: chosen.harness, live, holds };
         // Of several the last one says what came of it.
-        let notes = lines.lock().unwrap_or_else(PoisonError::into_inner).pop().into_iter().collect();
+        let notes = held(&lines).pop().into_iter().collect();
         Ok(Spoken { speaker: Box::new(speaker), speaks, warnings: chosen.tight, notes })
     }
 }
@@ -215,7 +294,10 @@ impl Repl {
 impl Host for Repl {
     fn open(&self, which: &Which) -> Result<Opened, String> {
         let which = match which {
-            Which::New => setup::Which::New,
+            Which::New => {
+                let opened = self.open_under(self.as_changed(), &setup::Which::New, |_| {});
+                return opened.map(|(opened, _)| opened).map_err(said);
+            }
             Which::Id(id) => setup::Which::Id(id.clone()),
             Which::Last => setup::Which::Last,
         };
@@ -224,7 +306,9 @@ impl Host for Repl {
     }
 
     fn speaker(&self, wish: &Wish) -> Result<Spoken, String> {
-        self.speaker_for(wish).map_err(said)
+        let spoken = self.speaker_for(wish).map_err(said)?;
+        held(&self.changed).wish = Some(wish.clone());
+        Ok(spoken)
     }
 
     fn harnesses(&self, model: &Model) -> Vec<HarnessRow> {
@@ -249,8 +333,9 @@ impl Host for Repl {
 
     fn stance(&self, mode: SessionMode) -> Result<(Box<Stance>, Vec<String>), String> {
         let base = setup::base(&self.flags).map_err(said)?;
-        let tmp = self.tmp.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let tmp = held(&self.tmp).clone();
         let (stance, notices) = base.stance(&self.flags, (mode, tmp.as_deref())).map_err(said)?;
+        held(&self.changed).mode = Some(mode);
         Ok((Box::new(stance), notices))
     }
 
@@ -266,6 +351,11 @@ impl Host for Repl {
     fn login(&self, provider: &str, key: &str) -> Result<String, String> {
         let base = setup::base(&self.flags).map_err(said)?;
         super::login::store(&base, provider, key).map_err(said)
+    }
+
+    fn logout(&self, provider: &str) -> Result<String, String> {
+        let base = setup::base(&self.flags).map_err(said)?;
+        super::login::forget(&base, Some(provider)).map_err(said)
     }
 
     fn make_first(&self, provider: &str, name: &str) -> Result<String, String> {
@@ -284,6 +374,10 @@ impl Host for Repl {
     fn report(&self, what: Report) -> Result<String, String> {
         report::of(&self.flags, what).map_err(said)
     }
+}
+
+fn held<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
+    what.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// An error as one sentence, its hint behind it.

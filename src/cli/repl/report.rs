@@ -32,7 +32,6 @@ pub(super) fn of(flags: &SessionFlags, what: Report) -> Result<String, CliError>
             out.extend(text.into_bytes());
             out.extend(sandbox::report()?.to_string().into_bytes());
         }
-        Report::Status => out.extend(status(flags)?.into_bytes()),
         Report::Config => out.extend(config(flags)?.into_bytes()),
     }
     Ok(String::from_utf8_lossy(&out).trim_end().to_owned())
@@ -44,24 +43,6 @@ fn mode(mode: crate::sandbox::Mode) -> &'static str {
         crate::sandbox::Mode::WorkspaceWrite => "workspace-write",
         crate::sandbox::Mode::DangerFullAccess => "danger-full-access",
     }
-}
-
-/// What is in force, for the model as it was when tack began.
-fn status(flags: &SessionFlags) -> Result<String, CliError> {
-    let base = setup::base(flags)?;
-    let (model, provider) = base.chosen()?;
-    let mut text = String::new();
-    let mut line = |name: &str, what: String| text.push_str(&format!("{name:<12} {what}\n"));
-    line("model", format!("{} @ {} · class {}", model.name, model.provider, model.class.letter()));
-    if let Some(provider) = provider {
-        let address = provider.url("").map(|url| crate::wire::provider::shown(&url)).unwrap_or_default();
-        line("wire", format!("{} at {address}", model.wire.name()));
-    }
-    line("window", model.window.map_or_else(|| "not known".to_owned(), |window| format!("{window} tokens")));
-    line("folder", base.cwd.display().to_string());
-    let file = base.dirs.config_file().map_or_else(|| "none".to_owned(), |file| file.display().to_string());
-    line("settings", file);
-    Ok(text)
 }
 
 /// The settings that are in force, by where each comes from.
@@ -88,8 +69,7 @@ fn config(flags: &SessionFlags) -> Result<String, CliError> {
 /// Has a model make one call.
 pub(super) fn try_model(flags: &SessionFlags, provider: &str, name: &str) -> Result<String, CliError> {
     let wish = Wish { model: Some((provider.to_owned(), name.to_owned())), ..Wish::default() };
-    let flags =
-        super::Repl { flags: flags.clone(), ended: Default::default(), tmp: Default::default() }.with(&wish);
+    let flags = super::Repl::new(flags.clone()).with(&wish);
     let mut base = setup::base(&flags)?;
     base.say = std::sync::Arc::new(|_| {});
     base.use_local(&flags)?;

@@ -129,7 +129,8 @@ pub(super) fn sessions(base: &Base, reach: Reach) -> Vec<SessionRow> {
     let Some(sessions) = base.sessions() else { return Vec::new() };
     let here = base.cwd.to_string_lossy();
     let now = jiff::Timestamp::now();
-    let fits = |one: &crate::store::Summary| reach == Reach::All || one.cwd == here;
+    // One in which nothing was said is nothing to go back to.
+    let fits = |one: &crate::store::Summary| one.turns > 0 && (reach == Reach::All || one.cwd == here);
     let row = |one: crate::store::Summary| SessionRow {
         id: one.id.to_string(),
         folder: one.cwd,

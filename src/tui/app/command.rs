@@ -2,21 +2,19 @@
 
 use std::time::Instant;
 
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 use tokio::sync::oneshot;
 
-use crate::agent::{Aside, Filling, Op, Rule};
+use crate::agent::{Aside, Op, Rule};
 use crate::tools::Job;
 
 use super::{App, Want, view};
+use crate::tui::board;
 use crate::tui::cell::{Called, Cell, Tone, task_rows};
 use crate::tui::composer::{Command, Draft, Kind, Offered, sheet};
-use crate::tui::host::{Reach, Report, Speaks, Spoken, Which, Wish};
+use crate::tui::host::{Reach, Report, Which};
 use crate::tui::overlay::Overlay;
 use crate::tui::overlay::board::Board;
-use crate::tui::overlay::harness::{HarnessPicker, tokens};
-use crate::tui::overlay::model::{ModelPicker, Purpose};
-use crate::tui::overlay::sessions::SessionPicker;
 use crate::tui::text;
 
 /// A command as it is listed, in the order of the list.
@@ -45,7 +43,7 @@ pub fn commands() -> &'static [Listed] {
         listed("model", "[name]", "choose model; shows price, window, tools", Always),
         listed("harness", "[id|auto|-]", "change how tack speaks to the model, in this session", Always),
         listed("effort", "[level]", "reasoning effort, if the model has one", Always),
-        listed("mode", "[ask|edits|plan]", "what may run without asking", Always),
+        listed("mode", "[ask|edits|plan|full]", "what may run without asking", Always),
         also(&listed("new", "", "new session (the old one stays)", Idle), &["clear"]),
         listed("resume", "[id]", "go back to a session", Idle),
         listed("compact", "[focus]", "summarise old turns now", Idle),
@@ -59,6 +57,8 @@ pub fn commands() -> &'static [Listed] {
         listed("permissions", "[rm N]", "see and delete the stored rules", Always),
         listed("sandbox", "", "what the sandbox allows on this machine", Always),
         also(&listed("provider", "", "providers, and whether their keys are there", Always), &["providers"]),
+        listed("login", "[provider]", "store the key of a provider", Always),
+        listed("logout", "[provider]", "remove a stored key", Always),
         listed("config", "", "effective settings and where each comes from", Always),
         listed("doctor", "", "check config, key, network, sandbox", Always),
         listed("keys", "", "all keys", Always),
@@ -99,7 +99,9 @@ impl App {
             "diff" => self.diff(),
             "context" => self.context(),
             "cost" => self.cost(),
-            "status" => self.report(Report::Status),
+            "status" => self.show_status(),
+            "login" => self.login_command(args),
+            "logout" => self.logout_command(args),
             "tasks" => self.tasks(),
             "ps" => self.jobs_command(args),
             "permissions" => self.permissions(args),
@@ -115,262 +117,6 @@ impl App {
                 Want::Frame
             }
         }
-    }
-
-    fn model_command(&mut self, args: &str) -> Want {
-        if !args.is_empty() {
-            let (provider, name) = match args.split_once('/') {
-                Some((provider, name)) => (provider.to_owned(), name.to_owned()),
-                None => (self.facts.speaks.model.provider.clone(), args.to_owned()),
-            };
-            return self.switch_model(provider, name);
-        }
-        self.pick_model(if self.facts.mute { Purpose::First } else { Purpose::Switch })
-    }
-
-    pub(super) fn pick_model(&mut self, purpose: Purpose) -> Want {
-        self.aside(
-            |host| host.models(),
-            move |app, models| {
-                let picker = ModelPicker::new(purpose, &app.facts.speaks, app.history.cached, models);
-                app.overlay = Some(Overlay::Model(picker));
-                Want::Frame
-            },
-        );
-        Want::Nothing
-    }
-
-    /// Stores a key, and goes back to the list in which its models now are.
-    pub(super) fn login(&mut self, provider: String, key: String) -> Want {
-        self.aside(
-            move |host| host.login(&provider, &key),
-            |app, came| match came {
-                Ok(said) => {
-                    app.tell(Tone::Dim, said);
-                    app.model_command("");
-                    Want::Frame
-                }
-                Err(why) => {
-                    app.tell(Tone::Error, why);
-                    Want::Frame
-                }
-            },
-        );
-        Want::Nothing
-    }
-
-    fn harness_command(&mut self, args: &str) -> Want {
-        match args {
-            "" => {
-                let model = self.facts.speaks.model.clone();
-                self.aside(
-                    move |host| host.harnesses(&model),
-                    |app, rows| {
-                        let picker = HarnessPicker::new(&app.facts.speaks, app.history, rows);
-                        app.overlay = Some(Overlay::Harness(picker));
-                        Want::Frame
-                    },
-                );
-                Want::Nothing
-            }
-            "-" => match self.before.clone() {
-                Some(before) => self.switch_harness(&before),
-                None => {
-                    self.tell(Tone::Dim, "there was no other harness in this session");
-                    Want::Frame
-                }
-            },
-            id => self.switch_harness(id),
-        }
-    }
-
-    pub(super) fn switch_harness(&mut self, id: &str) -> Want {
-        self.speak(Wish { harness: Some(id.to_owned()), ..self.same() })
-    }
-
-    pub(super) fn switch_model(&mut self, provider: String, name: String) -> Want {
-        if std::mem::take(&mut self.facts.mute) {
-            self.first_model(provider.clone(), name.clone());
-        }
-        let harness = (!self.facts.speaks.auto).then(|| self.facts.speaks.harness.clone());
-        self.speak(Wish { model: Some((provider, name)), harness, effort: None })
-    }
-
-    /// The first choice of all is kept, so that tack starts with it, and tried out.
-    fn first_model(&mut self, provider: String, name: String) {
-        self.aside(
-            move |host| {
-                let kept = host.make_first(&provider, &name);
-                (kept, host.try_model(&provider, &name))
-            },
-            |app, (kept, tried)| {
-                for came in [kept, tried] {
-                    match came {
-                        Ok(said) => app.tell(Tone::Dim, said),
-                        Err(why) => app.tell(Tone::Warning, why),
-                    }
-                }
-                Want::Frame
-            },
-        );
-    }
-
-    fn effort(&mut self, args: &str) -> Want {
-        if args.is_empty() {
-            let now = self.facts.speaks.model.effort.as_deref().unwrap_or("the model's own");
-            self.tell(Tone::Dim, format!("effort: {now}; /effort none, low, medium, high sets it"));
-            return Want::Frame;
-        }
-        let harness = (!self.facts.speaks.auto).then(|| self.facts.speaks.harness.clone());
-        self.speak(Wish { effort: Some(args.to_owned()), harness, ..self.same() })
-    }
-
-    /// The model that is spoken to now.
-    fn same(&self) -> Wish {
-        let model = &self.facts.speaks.model;
-        Wish {
-            model: Some((model.provider.clone(), model.name.clone())),
-            harness: None,
-            effort: model.effort.clone(),
-        }
-    }
-
-    /// Goes on with others, from the next request on.
-    fn speak(&mut self, wish: Wish) -> Want {
-        self.aside(
-            move |host| host.speaker(&wish),
-            |app, came| {
-                match came {
-                    Ok(spoken) => app.spoken(spoken),
-                    Err(why) => app.tell(Tone::Error, why),
-                }
-                Want::Frame
-            },
-        );
-        Want::Nothing
-    }
-
-    fn spoken(&mut self, spoken: Spoken) {
-        let Spoken { speaker, speaks, warnings, notes } = spoken;
-        for note in notes {
-            self.tell(Tone::Dim, note);
-        }
-        for warning in warnings {
-            self.tell(Tone::Warning, warning);
-        }
-        self.told_of(&speaks);
-        self.link.desk.lay(Aside::Speak(speaker));
-    }
-
-    /// Learns of the model on this machine what its server tells, and once how it calls. What is said
-    /// meanwhile waits for it.
-    pub(super) fn learn(&mut self) {
-        self.learning = Some(Instant::now());
-        let auto = self.facts.speaks.auto;
-        let harness = (!auto).then(|| self.facts.speaks.harness.clone());
-        let wish = Wish { harness, ..self.same() };
-        self.aside(
-            move |host| host.speaker(&wish),
-            |app, came| {
-                app.learning = None;
-                let before = app.facts.speaks.clone();
-                match came {
-                    // Nothing was said yet: it is simply so.
-                    Ok(spoken) => {
-                        (app.facts.speaks.model, app.facts.speaks.harness) =
-                            (spoken.speaks.model.clone(), spoken.speaks.harness.clone());
-                        app.quiet_switch = true;
-                        app.spoken(spoken);
-                    }
-                    Err(why) => app.tell(Tone::Warning, why),
-                }
-                if before.harness != app.facts.speaks.harness {
-                    let (name, harness) = (&app.facts.speaks.model.name, &app.facts.speaks.harness);
-                    app.tell(Tone::Dim, format!("{name} is spoken to under {harness}"));
-                }
-                app.send_next(Instant::now());
-                Want::Frame
-            },
-        );
-    }
-
-    /// Until the agent says that it is so, the person hears when it will be.
-    fn told_of(&mut self, speaks: &Speaks) {
-        if self.facts.speaks.harness != speaks.harness {
-            self.before = Some(self.facts.speaks.harness.clone());
-        }
-        if self.working() {
-            let said = format!("{} under {} from the next request on", speaks.model.name, speaks.harness);
-            self.tell(Tone::Dim, said);
-        }
-        self.facts.speaks.auto = speaks.auto;
-        self.facts.speaks.speech = speaks.speech;
-    }
-
-    pub(super) fn make_usual(&mut self, id: &str) -> Want {
-        let (model, harness) = (self.facts.speaks.model.clone(), id.to_owned());
-        self.aside(
-            move |host| host.make_usual(&model, &harness),
-            |app, came| {
-                match came {
-                    Ok(said) => app.tell(Tone::Dim, said),
-                    Err(why) => app.tell(Tone::Error, why),
-                }
-                Want::Frame
-            },
-        );
-        self.switch_harness(id)
-    }
-
-    pub(super) fn try_model(&mut self, row: usize, provider: String, name: String) -> Want {
-        self.aside(
-            move |host| host.try_model(&provider, &name),
-            move |app, came| {
-                if let Some(Overlay::Model(picker)) = &mut app.overlay {
-                    picker.tried(row, came);
-                }
-                Want::Frame
-            },
-        );
-        Want::Frame
-    }
-
-    pub(super) fn list_sessions(&mut self, reach: Reach) -> Want {
-        self.aside(
-            move |host| host.sessions(reach),
-            move |app, rows| {
-                app.overlay = Some(Overlay::Sessions(SessionPicker::new(reach, rows)));
-                Want::Frame
-            },
-        );
-        Want::Nothing
-    }
-
-    pub(super) fn widen_sessions(&mut self) -> Want {
-        let Some(Overlay::Sessions(picker)) = &self.overlay else { return Want::Nothing };
-        let reach = match picker.reach() {
-            Reach::Folder => Reach::All,
-            Reach::All => Reach::Folder,
-        };
-        self.list_sessions(reach)
-    }
-
-    pub(super) fn resume(&mut self, id: String) -> Want {
-        self.open(Which::Id(id))
-    }
-
-    fn open(&mut self, which: Which) -> Want {
-        self.aside(
-            move |host| host.open(&which),
-            |app, came| {
-                match came {
-                    Ok(opened) => app.change_session(opened),
-                    Err(why) => app.tell(Tone::Error, why),
-                }
-                Want::Frame
-            },
-        );
-        Want::Nothing
     }
 
     fn copy(&mut self, args: &str) -> Want {
@@ -418,74 +164,14 @@ impl App {
         let (to, answer) = oneshot::channel();
         self.link.desk.lay(Aside::Context(to));
         self.ask(answer, |app, filling| {
-            let lines = app.filling(&filling);
-            app.show(Cell::Board(lines));
+            app.show(Cell::Board(board::filling(&filling, &app.palette)));
             Want::Frame
         });
         Want::Nothing
     }
 
-    fn filling(&self, filling: &Filling) -> Vec<Line<'static>> {
-        let p = &self.palette;
-        let whole = filling.window.unwrap_or(0);
-        let of = match filling.window {
-            Some(window) => format!(" of {}", tokens(window)),
-            None => String::new(),
-        };
-        let mut lines = vec![Line::from(vec![
-            Span::styled("Context", p.strong),
-            Span::raw(format!(" about {}{of} tokens", tokens(filling.used))),
-        ])];
-        let parts = [("system prompt", filling.system), ("tools", filling.tools)].into_iter();
-        for (name, count) in parts.chain(filling.parts.iter().copied()).filter(|(_, count)| *count > 0) {
-            let bar = match whole {
-                0 => String::new(),
-                whole => "█".repeat(usize::try_from((count * 40).div_ceil(whole)).unwrap_or(0).min(40)),
-            };
-            lines.push(Line::from(vec![
-                Span::raw(format!("  {name:<14} {:>7}  ", tokens(count))),
-                Span::styled(bar, p.accent),
-            ]));
-        }
-        if filling.masked > 0 {
-            lines.push(Line::styled(
-                format!("  {} old results are sent as one line each", filling.masked),
-                p.dim,
-            ));
-        }
-        if let Some(at) = filling.compacts_at {
-            lines.push(Line::styled(format!("  is summarised at {}", tokens(at)), p.dim));
-        }
-        lines
-    }
-
     fn cost(&mut self) -> Want {
-        let p = &self.palette;
-        let usage = self.spent.usage;
-        let money =
-            self.spent.cost.map_or_else(|| "price not known".to_owned(), |cost| format!("${cost:.4}"));
-        let mut lines = vec![Line::from(vec![
-            Span::styled("This session", p.strong),
-            Span::raw(format!(
-                " {} tokens in ({} cached), {} out · {money}",
-                tokens(usage.input),
-                tokens(usage.cached),
-                tokens(usage.output)
-            )),
-        ])];
-        for (who, usage) in &self.spent.by {
-            let who = text::clean_line(who).into_owned();
-            lines.push(Line::styled(
-                format!(
-                    "  {who}: {} in ({} cached), {} out",
-                    tokens(usage.input),
-                    tokens(usage.cached),
-                    tokens(usage.output)
-                ),
-                p.dim,
-            ));
-        }
-        self.show(Cell::Board(lines));
+        self.show(Cell::Board(board::cost(&self.spent, &self.palette)));
         Want::Frame
     }
 
@@ -510,31 +196,26 @@ impl App {
                 app.tell(Tone::Dim, "nothing runs in the background");
                 return Want::Frame;
             }
-            let lines = jobs.iter().map(|job| {
-                let state = match (job.running, job.exit) {
-                    (true, _) => "runs".to_owned(),
-                    (false, Some(code)) => format!("exit {code}"),
-                    (false, None) => "ended".to_owned(),
-                };
-                let file = job.output_file.as_deref().map(|file| format!(" · {file}")).unwrap_or_default();
-                let command = text::clean_line(&job.command).into_owned();
-                Line::raw(format!("{}  {state}  {command}{file}", job.id))
-            });
-            let lines = lines.collect();
-            app.show(Cell::Board(lines));
+            app.show(Cell::Board(board::jobs(&jobs)));
             Want::Frame
         });
         Want::Nothing
     }
 
     fn report(&mut self, what: Report) -> Want {
+        let title = match what {
+            Report::Doctor => "Doctor",
+            Report::Sandbox => "Sandbox",
+            Report::Providers => "Providers",
+            Report::Config => "Settings",
+        };
+        let mut lines = vec![Line::styled(title, self.palette.strong)];
         self.aside(
             move |host| host.report(what),
-            |app, came| {
+            move |app, came| {
                 match came {
                     Ok(said) => {
-                        let lines =
-                            text::clean(&said).lines().map(|line| Line::raw(line.to_owned())).collect();
+                        lines.extend(text::clean(&said).lines().map(|line| Line::raw(line.to_owned())));
                         app.show(Cell::Board(lines));
                     }
                     Err(why) => app.tell(Tone::Error, why),
@@ -550,21 +231,12 @@ impl App {
             let mode = self.facts.mode.name();
             return self.tell(Tone::Dim, format!("no rule is stored; mode {mode} decides what is asked for"));
         }
-        let row = |(nth, rule): (usize, &Rule)| {
-            let place = match &rule.project {
-                Some(project) => format!(" · in {}", project.display()),
-                None => " · everywhere".to_owned(),
-            };
-            Line::raw(text::clean_line(&format!("{:>3}  {}{place}", nth + 1, rule.allow)).into_owned())
-        };
-        let mut lines: Vec<Line<'static>> = rules.iter().enumerate().map(row).collect();
-        lines.push(Line::styled("/permissions rm N forgets one", self.palette.dim));
-        self.show(Cell::Board(lines));
+        self.show(Cell::Board(board::rules(rules, &self.palette)));
     }
 
     fn sheet(&mut self) -> Want {
         let rows = sheet(self.composer.keymap()).into_iter();
-        let rows = rows.map(|(keys, idle, _)| (keys, idle.to_owned())).collect();
+        let rows = rows.map(|(keys, name, help)| (keys, format!("{help}  [{name}]"))).collect();
         self.overlay = Some(Overlay::Board(Board::new("Keys", rows)));
         Want::Frame
     }

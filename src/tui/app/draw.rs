@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 
 use super::{App, view};
 use crate::tui::live;
@@ -136,13 +136,18 @@ impl App {
         }
         if let Some(last) = self.queue.back() {
             let count = match self.queue.len() {
-                1 => String::new(),
+                1 => "queued: ".to_owned(),
                 more => format!("{more} queued, last: "),
             };
             let words = text::clean_line(&last.shown).into_owned();
-            let keys = " (↑ edits, ctrl+s sends now)";
+            // An earlier run may have left it: nothing runs that it could be thrown into.
+            let keys = match (self.working(), self.learning) {
+                (true, _) => " (↑ edits, ctrl+s sends now)",
+                (false, Some(_)) => " (↑ edits)",
+                (false, None) => " (↑ edits; sent after what you send next)",
+            };
             let room = width.saturating_sub(text::width(keys) + 2).max(8);
-            let said = text::fit(Line::raw(format!("queued: {count}{words}")), room);
+            let said = text::fit(Line::raw(format!("{count}{words}")), room);
             let line = format!("  {said}{keys}");
             rows.push(text::fit(Line::styled(line, self.palette.dim), width));
         }
@@ -152,31 +157,12 @@ impl App {
 
     fn status(&self) -> Status<'_> {
         Status {
-            speaks: &self.facts.speaks,
+            speaks: (!self.facts.mute).then_some(&self.facts.speaks),
             mode: self.facts.mode,
             used: self.spent.context,
             cost: self.spent.cost,
             hint: "? keys",
         }
-    }
-
-    /// Three lines that say where one is.
-    pub(super) fn head(&self) -> Vec<Line<'static>> {
-        let (p, facts) = (&self.palette, &self.facts);
-        let speaks = &facts.speaks;
-        let auto = if speaks.auto { " (auto)" } else { "" };
-        let clean = |text: &str| text::clean_line(text).into_owned();
-        let first = Line::from(vec![
-            Span::styled(format!("tack {}", env!("CARGO_PKG_VERSION")), p.strong),
-            Span::raw(format!(" · {} @ {}", clean(&speaks.model.name), clean(&speaks.model.provider))),
-            Span::raw(format!(" · harness {}{auto}", clean(&speaks.harness))),
-        ]);
-        let mut place = vec![clean(&facts.folder)];
-        place.extend(facts.branch.as_deref().map(clean));
-        place.push(clean(&facts.sandbox));
-        place.extend(facts.instructions.iter().map(|name| clean(name)));
-        let keys = "/ commands   @ files   ! shell   ? keys";
-        vec![first, Line::styled(place.join(" · "), p.dim), Line::styled(keys, p.dim)]
     }
 
     /// What the terminal's title says.

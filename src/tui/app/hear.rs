@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use crate::agent::{End, Event};
-use crate::model::{Action, Body, Item, Mark, Part, Reply, TodoItem, ToolResult, Usage};
+use crate::model::{Action, Body, Item, Part, Reply, TodoItem, ToolResult, Usage};
 
 use super::{App, Want, view};
 use crate::tui::cell::{Called, Cell, Tone};
@@ -19,17 +19,17 @@ impl App {
                 self.live.get_or_insert_with(|| Live::begin(now));
             }
             Event::Text(more) => self.text(&more, now),
-            Event::Thinking(more) => self.live(now).thinking(&more, now),
+            Event::Thinking(more) => self.running(|live| live.thinking(&more, now)),
             Event::Again { attempt, of, wait_ms, why } => {
-                self.live(now).again((attempt, of), wait_ms, why, now);
+                self.running(|live| live.again((attempt, of), wait_ms, why, now));
                 if self.transcript.void_reply() {
                     return Want::Repaint;
                 }
             }
-            Event::Waiting(what) => self.live(now).waiting(what, now),
+            Event::Waiting(what) => self.running(|live| live.waiting(what, now)),
             Event::Ask { id, requests } => self.asked(id, requests, now),
             Event::AskVoid(id) => self.ask_void(id),
-            Event::CallStarted { call, .. } => self.live(now).call_started(call, now),
+            Event::CallStarted { call, .. } => self.running(|live| live.call_started(call, now)),
             Event::Item(item) => self.item(*item, now),
             Event::Speaks { model, harness } => {
                 let before = self.facts.speaks.harness.clone();
@@ -47,20 +47,23 @@ impl App {
         Want::Frame
     }
 
-    fn live(&mut self, now: Instant) -> &mut Live {
-        self.live.get_or_insert_with(|| Live::begin(now))
+    /// Notes something of the turn that runs. Outside of one there is nothing to note it in.
+    fn running(&mut self, note: impl FnOnce(&mut Live)) {
+        if let Some(live) = &mut self.live {
+            note(live);
+        }
     }
 
     fn text(&mut self, more: &str, now: Instant) {
-        self.end_thought(now);
-        self.live(now).text(more, now);
+        self.end_thought();
+        self.running(|live| live.text(more, now));
         let speech = self.facts.speaks.speech;
         let view = view(self.size, &self.palette);
         self.transcript.text(more, speech, view);
     }
 
-    fn end_thought(&mut self, now: Instant) {
-        if let Some(thought) = self.live(now).take_thought() {
+    fn end_thought(&mut self) {
+        if let Some(thought) = self.live.as_mut().and_then(Live::take_thought) {
             self.show(Cell::Thought(thought));
         }
     }
@@ -68,8 +71,11 @@ impl App {
     fn item(&mut self, item: Item, now: Instant) {
         self.count(&item);
         match item.body {
-            Body::User(said) => self.show(Cell::Said { text: said.text, images: said.images.len() }),
-            Body::Assistant(reply) => self.reply(&reply, now),
+            Body::User(said) => {
+                self.prompted = true;
+                self.show(Cell::Said { text: said.text, images: said.images.len() });
+            }
+            Body::Assistant(reply) => self.reply(&reply),
             Body::Result(result) => self.result(result, now),
             Body::Summary(_) => {
                 self.tell(Tone::Dim, "the conversation so far was summarised for the model");
@@ -81,14 +87,14 @@ impl App {
         }
     }
 
-    fn reply(&mut self, reply: &Reply, now: Instant) {
+    fn reply(&mut self, reply: &Reply) {
         // A reply that came whole had no thoughts in pieces.
         let whole = reply.parts.iter().filter_map(|part| match part {
             Part::Thinking { text, .. } => Some(text.as_str()),
             Part::Text { .. } | Part::Image(_) | Part::Call(_) => None,
         });
         let whole: String = whole.collect::<Vec<_>>().join("\n");
-        match self.live(now).take_thought() {
+        match self.live.as_mut().and_then(Live::take_thought) {
             Some(thought) => self.show(Cell::Thought(thought)),
             None if !self.transcript.has_thought() && !whole.trim().is_empty() => {
                 self.show(Cell::Thought(whole));
@@ -100,7 +106,8 @@ impl App {
     }
 
     fn result(&mut self, result: ToolResult, now: Instant) {
-        let Some(call) = self.live(now).call_ended(&result.call, now) else { return };
+        let ended = self.live.as_mut().and_then(|live| live.call_ended(&result.call, now));
+        let Some(call) = ended else { return };
         if let Action::Todo { .. } | Action::Tasks { .. } = &call.action
             && let Ok(items) = serde_json::from_value::<Vec<TodoItem>>(result.outcome.data["items"].clone())
         {
@@ -125,7 +132,10 @@ impl App {
         self.transcript.settle(view);
         (self.spent.usage, self.spent.cost) = (usage, cost);
         let stopped = match end {
-            End::Completed { .. } => false,
+            End::Completed { message } => {
+                self.last_words(message.as_deref());
+                false
+            }
             End::Failed { message } => {
                 self.tell(Tone::Error, message.clone());
                 true
@@ -150,27 +160,31 @@ impl App {
         Want::Frame
     }
 
+    /// Work may be handed in by a call: its words are the answer then.
+    fn last_words(&mut self, message: Option<&str>) {
+        let prompted = std::mem::take(&mut self.prompted);
+        match message {
+            Some(message) if self.transcript.last_reply() != Some(message) => {
+                self.show(Cell::Reply(message.to_owned()));
+            }
+            None if prompted => self.tell(Tone::Warning, "the model ended the turn without a word"),
+            Some(_) | None => {}
+        }
+    }
+
     /// Adds an item to what is told of the session: tokens, messages, calls.
     pub(super) fn count(&mut self, item: &Item) {
+        self.spent.count(item);
         match &item.body {
             Body::User(_) => self.history.messages += 1,
             Body::Assistant(reply) => {
                 self.history.messages += 1;
                 self.history.calls += reply.calls().count();
                 if reply.usage.input > 0 {
-                    self.spent.context = reply.usage.input + reply.usage.output;
                     self.history.cached = reply.usage.input;
                 }
-                let origin = &reply.origin;
-                let who = format!("{} @ {} · {}", origin.model, origin.provider, origin.harness);
-                match self.spent.by.iter_mut().find(|(name, _)| *name == who) {
-                    Some((_, usage)) => *usage += reply.usage,
-                    None => self.spent.by.push((who, reply.usage)),
-                }
             }
-            Body::Mark(Mark::Completed { usage }) => self.spent.usage = *usage,
-            Body::Summary(_) => self.spent.context = 0,
-            Body::Result(_) | Body::Note(_) | Body::Scene(_) | Body::Mark(_) => {}
+            Body::Mark(_) | Body::Summary(_) | Body::Result(_) | Body::Note(_) | Body::Scene(_) => {}
         }
     }
 }

@@ -123,7 +123,7 @@ impl App {
         }
     }
 
-    fn overlay_key(&mut self, pressed: KeyEvent) -> Want {
+    pub(super) fn overlay_key(&mut self, pressed: KeyEvent) -> Want {
         use crate::tui::overlay::{harness, key, list, model};
         let Some(overlay) = &mut self.overlay else { return Want::Nothing };
         match overlay {
@@ -177,6 +177,10 @@ impl App {
                 }
             },
             Overlay::Board(board) => match board.key(pressed) {
+                list::Did::Left => self.close_overlay(),
+                _ => Want::Frame,
+            },
+            Overlay::Coming(coming) => match coming.key(pressed) {
                 list::Did::Left => self.close_overlay(),
                 _ => Want::Frame,
             },

@@ -5,8 +5,10 @@
 //! waiting; nothing here waits.
 
 mod ask;
+mod choose;
 mod command;
 mod draw;
+mod facts;
 mod hear;
 mod keys;
 mod send;
@@ -17,13 +19,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ratatui::layout::Size;
+use ratatui::text::Line;
 
 use tokio::sync::mpsc::Receiver;
 
 use crate::agent::Event;
-use crate::model::{TodoItem, Usage};
+use crate::model::{Body, Item, Mark, Model, TodoItem, Usage};
 
 use super::approval::Dialog;
+use super::board;
 use super::cell::{self, Cell, Fold, Tone, View};
 use super::composer::{Command, Composer, Draft, Keymap, Settings};
 use super::host::{Facts, Host, Link, Opened};
@@ -89,6 +93,8 @@ pub struct App {
     /// The harness before this one.
     before: Option<String>,
     save_at: Option<Instant>,
+    /// The turn answers something that the person said.
+    prompted: bool,
     /// Since when the model is being learnt of.
     learning: Option<Instant>,
     /// The next change of who speaks was told of already.
@@ -117,6 +123,33 @@ pub struct Spent {
     pub by: Vec<(String, Usage)>,
 }
 
+impl Spent {
+    /// Of a session that begins with this model.
+    pub fn new(model: &Model) -> Self {
+        Self { cost: model.prices.map(|_| 0.0), ..Self::default() }
+    }
+
+    /// Adds what an item tells.
+    pub fn count(&mut self, item: &Item) {
+        match &item.body {
+            Body::Assistant(reply) => {
+                if reply.usage.input > 0 {
+                    self.context = reply.usage.input + reply.usage.output;
+                }
+                let origin = &reply.origin;
+                let who = format!("{} @ {} · {}", origin.model, origin.provider, origin.harness);
+                match self.by.iter_mut().find(|(name, _)| *name == who) {
+                    Some((_, usage)) => *usage += reply.usage,
+                    None => self.by.push((who, reply.usage)),
+                }
+            }
+            Body::Mark(Mark::Completed { usage }) => self.usage = *usage,
+            Body::Summary(_) => self.context = 0,
+            Body::User(_) | Body::Result(_) | Body::Note(_) | Body::Scene(_) | Body::Mark(_) => {}
+        }
+    }
+}
+
 impl App {
     pub fn new(host: Arc<dyn Host>, opened: Opened, settings: Kept, (size, theme): (Size, Theme)) -> Self {
         let Opened { link, events, facts, items, warnings } = opened;
@@ -135,7 +168,7 @@ impl App {
             pager: None,
             queue: VecDeque::new(),
             todo: Vec::new(),
-            spent: Spent { cost: facts.speaks.model.prices.map(|_| 0.0), ..Spent::default() },
+            spent: Spent::new(&facts.speaks.model),
             history: History::default(),
             session: None,
             leaving: None,
@@ -144,6 +177,7 @@ impl App {
             changed: Some(events),
             before: None,
             save_at: None,
+            prompted: false,
             learning: None,
             quiet_switch: false,
             kept_open: None,
@@ -156,9 +190,10 @@ impl App {
     }
 
     /// Says where one is, and shows the end of what was there.
-    fn take_up(&mut self, items: Vec<crate::model::Item>, warnings: Vec<String>) {
-        let mut head = self.head();
+    fn take_up(&mut self, items: Vec<Item>, warnings: Vec<String>) {
+        let mut head = board::head(&self.facts, &self.palette);
         if items.is_empty() {
+            head.push(Line::styled("/ commands   @ files   ! shell   ? keys", self.palette.dim));
             self.show(Cell::Board(head));
         } else {
             for item in &items {
@@ -168,7 +203,6 @@ impl App {
             let view = view(self.size, &self.palette);
             let rows = usize::from(self.size.height).saturating_mul(2);
             self.transcript.restore(cell::of_items(items), rows, view);
-            head.truncate(2);
             self.transcript.push(Cell::Board(head), view);
         }
         for warning in warnings {
@@ -246,8 +280,8 @@ impl App {
         }
     }
 
-    pub fn choose_session(&mut self) {
-        self.list_sessions(super::host::Reach::Folder);
+    pub fn choose_session(&mut self, reach: super::host::Reach) {
+        self.list_sessions(reach);
     }
 
     /// What a session that ended without a farewell left behind.
@@ -293,7 +327,7 @@ impl App {
         self.link = link;
         self.changed = Some(events);
         self.composer = composer(&self.settings, &facts);
-        self.spent = Spent { cost: facts.speaks.model.prices.map(|_| 0.0), ..Spent::default() };
+        self.spent = Spent::new(&facts.speaks.model);
         self.facts = facts;
         (self.live, self.session) = (None, None);
         self.queue.clear();

@@ -12,6 +12,8 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use crate::agent::{Answer, Offer, Request, Risk, Rule, Scope, What};
 
+pub use view::{asked, title};
+
 /// How long the dialog is on screen before a key counts.
 const SHOWN: Duration = Duration::from_millis(500);
 /// How long nothing was typed before that.
@@ -399,16 +401,15 @@ impl Dialog {
         all.push((Choice::No, Ok("no, and tell the model why".to_owned())));
         all
     }
+}
 
-    /// What a person has to know of the risk before they allow it.
-    fn risks(&self) -> Vec<&'static str> {
-        let request = &self.requests[self.at];
-        let mut all: Vec<&str> = request.risks.iter().copied().map(Risk::words).collect();
-        if request.again {
-            all.push("it ran already: what it did until it was stopped may be done twice");
-        }
-        all
+/// What a person has to know of the risk before they allow it.
+pub fn risks(request: &Request) -> Vec<&'static str> {
+    let mut all: Vec<&str> = request.risks.iter().copied().map(Risk::words).collect();
+    if request.again {
+        all.push("it ran already: what it did until it was stopped may be done twice");
     }
+    all
 }
 
 #[cfg(test)]

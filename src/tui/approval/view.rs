@@ -9,7 +9,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 
-use super::{Choice, Dialog, Entry, Place};
+use super::{Choice, Dialog, Entry, Place, risks};
 use crate::agent::{Answer, Request, What};
 use crate::tui::palette::{Palette, Theme};
 use crate::tui::text::diff::{self, Extent, Look};
@@ -145,48 +145,9 @@ impl Dialog {
         match &*drawn {
             Some(drawn) if drawn.of == of => drawn.rows.clone(),
             Some(_) | None => {
-                let rows = Arc::new(self.asked(width, palette));
+                let rows = Arc::new(asked(self.request(), width, palette));
                 *drawn = Some(Drawn { of, rows: rows.clone() });
                 rows
-            }
-        }
-    }
-
-    /// All of what is asked, with everything drawn that would be hidden.
-    fn asked(&self, width: usize, palette: &Palette) -> Vec<Line<'static>> {
-        let plain = |text: &str, mark: &'static str| -> Vec<Line<'static>> {
-            let text = reveal(text);
-            let rest = " ".repeat(super::view::width(mark));
-            let rows = text.split('\n').enumerate();
-            rows.flat_map(|(nth, row)| {
-                let first =
-                    Span::styled(if nth == 0 { mark.to_owned() } else { rest.clone() }, palette.accent);
-                wrap(&Line::raw(row.to_owned()), width, Hang::under(first))
-            })
-            .collect()
-        };
-        match &self.request().what {
-            What::Command { line, .. } => plain(line, " $ "),
-            What::Typed { text } => plain(text, " > "),
-            What::Script { tool, input } => [plain(tool, " "), plain(input, "   ")].concat(),
-            What::Read { path } => plain(path, " "),
-            What::Fetch { url } => plain(url, " "),
-            What::Write { path, text } => [plain(path, " "), plain(text, "   ")].concat(),
-            What::Edit { files } => {
-                let one = |file: &crate::tools::Preview| {
-                    let (before, after) = (file.before.as_deref(), file.after.as_deref());
-                    let kind = match (before, after) {
-                        (None, _) => " (new)",
-                        (_, None) => " (removed)",
-                        (Some(_), Some(_)) => "",
-                    };
-                    let look = Look { path: &file.path, width, palette, extent: Extent::Whole };
-                    let [before, after] = [before, after].map(|text| reveal(text.unwrap_or_default()));
-                    let mut rows = plain(&format!("{}{kind}", file.path), " ");
-                    rows.extend(diff::lines(&before, &after, &look));
-                    rows
-                };
-                files.iter().flat_map(one).collect()
             }
         }
     }
@@ -200,7 +161,7 @@ impl Dialog {
             };
             let why = reveal(&format!("{place}{}", self.request().why)).replace('\n', " ");
             rows.extend(wrap(&Line::styled(why, palette.dim), width, Hang::under("   ")));
-            for risk in self.risks() {
+            for risk in risks(self.request()) {
                 rows.extend(wrap(
                     &Line::styled(risk, palette.warn),
                     width,
@@ -220,8 +181,9 @@ impl Dialog {
             (Some(note), _) => {
                 rows.push(fit(Line::styled(format!(" {}", reveal(note)), palette.warn), width));
             }
-            (None, Detail::All) => rows.push(fit(self.hint(palette), width)),
-            (None, Detail::Short | Detail::Keys) => {}
+            // What is being entered has a hint of its own.
+            (None, Detail::All) if self.entry.is_none() => rows.push(fit(self.hint(palette), width)),
+            (None, Detail::All | Detail::Short | Detail::Keys) => {}
         }
         rows
     }
@@ -270,7 +232,46 @@ fn name(choice: Choice) -> &'static str {
     }
 }
 
-fn title(request: &Request) -> &'static str {
+/// All of what is asked, with everything drawn that would be hidden.
+pub fn asked(request: &Request, width: usize, palette: &Palette) -> Vec<Line<'static>> {
+    let plain = |text: &str, mark: &'static str| -> Vec<Line<'static>> {
+        let text = reveal(text);
+        let rest = " ".repeat(self::width(mark));
+        let rows = text.split('\n').enumerate();
+        rows.flat_map(|(nth, row)| {
+            let first = Span::styled(if nth == 0 { mark.to_owned() } else { rest.clone() }, palette.accent);
+            wrap(&Line::raw(row.to_owned()), width, Hang::under(first))
+        })
+        .collect()
+    };
+    match &request.what {
+        What::Command { line, .. } => plain(line, " $ "),
+        What::Typed { text } => plain(text, " > "),
+        What::Script { tool, input } => [plain(tool, " "), plain(input, "   ")].concat(),
+        What::Read { path } => plain(path, " "),
+        What::Fetch { url } => plain(url, " "),
+        What::Write { path, text } => [plain(path, " "), plain(text, "   ")].concat(),
+        What::Edit { files } => {
+            let one = |file: &crate::tools::Preview| {
+                let (before, after) = (file.before.as_deref(), file.after.as_deref());
+                let kind = match (before, after) {
+                    (None, _) => " (new)",
+                    (_, None) => " (removed)",
+                    (Some(_), Some(_)) => "",
+                };
+                let look = Look { path: &file.path, width, palette, extent: Extent::Whole };
+                let [before, after] = [before, after].map(|text| reveal(text.unwrap_or_default()));
+                let mut rows = plain(&format!("{}{kind}", file.path), " ");
+                rows.extend(diff::lines(&before, &after, &look));
+                rows
+            };
+            files.iter().flat_map(one).collect()
+        }
+    }
+}
+
+/// What is asked, as a question.
+pub fn title(request: &Request) -> &'static str {
     match &request.what {
         _ if request.again => "Run it again, with what it lacked?",
         What::Command { .. } => "Run this command?",

@@ -25,7 +25,7 @@ pub(super) fn rows(called: &Called, view: View<'_>) -> Vec<Line<'static>> {
     match action {
         Action::Shell { command, .. } => {
             rows.extend(more_of_command(command, view));
-            rows.extend(hanging(&outcome.text, view));
+            rows.extend(hanging(outcome, view));
         }
         Action::Todo { .. } | Action::Tasks { .. }
             if outcome.state == State::Ok && view.fold == Fold::Open =>
@@ -35,7 +35,7 @@ pub(super) fn rows(called: &Called, view: View<'_>) -> Vec<Line<'static>> {
         // The line over the composer says where they are.
         Action::Todo { .. } | Action::Tasks { .. } if outcome.state == State::Ok => {}
         _ if called.failed() || prints(action) || view.fold == Fold::Open => {
-            rows.extend(hanging(&outcome.text, view));
+            rows.extend(hanging(outcome, view));
         }
         _ => {}
     }
@@ -50,7 +50,7 @@ pub(super) fn own_rows(called: &Called, view: View<'_>) -> Vec<Line<'static>> {
     line.extend(mark(&called.outcome, p));
     let mut rows = vec![text::fit(Line::from(line), view.columns())];
     rows.extend(more_of_command(command, view));
-    rows.extend(hanging(&called.outcome.text, view));
+    rows.extend(hanging(&called.outcome, view));
     rows
 }
 
@@ -185,9 +185,9 @@ fn more_of_command(command: &str, view: View<'_>) -> Vec<Line<'static>> {
 }
 
 /// Output under a bar, folded in the middle.
-fn hanging(output: &str, view: View<'_>) -> Vec<Line<'static>> {
+fn hanging(outcome: &Outcome, view: View<'_>) -> Vec<Line<'static>> {
     let p = view.palette;
-    let clean = text::clean(output.trim_end());
+    let clean = text::clean(outcome.text.trim_end());
     let lines: Vec<&str> = clean.lines().collect();
     let lines = match lines.iter().position(|line| !line.trim().is_empty()) {
         Some(first) => &lines[first..],
@@ -210,7 +210,9 @@ fn hanging(output: &str, view: View<'_>) -> Vec<Line<'static>> {
     };
     let mut rows: Vec<Line<'static>> = lines[..head].iter().flat_map(|line| row(line)).collect();
     if head + tail < lines.len() {
-        let left = plural((lines.len() - head - tail) as u64, "line");
+        // What did not even get here counts too.
+        let lost = outcome.cut.as_ref().map_or(0, |cut| cut.left_out_lines);
+        let left = plural((lines.len() - head - tail) as u64 + lost, "line");
         let key = if view.fold == Fold::Folded { " · ctrl+t" } else { "" };
         rows.push(text::fit(Line::styled(format!("  │ … +{left}{key}"), p.dim), view.columns()));
     }

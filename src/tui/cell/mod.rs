@@ -63,6 +63,9 @@ pub enum Tone {
     Refused,
 }
 
+/// Lines of what the person said that stay when it is folded.
+const SAID: usize = 20;
+
 /// How much of a cell is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fold {
@@ -142,10 +145,16 @@ fn said(source: &str, images: usize, view: View<'_>) -> Vec<Line<'static>> {
     let p = view.palette;
     let clean = text::clean(source);
     let mut rows = Vec::new();
-    for line in clean.lines() {
+    let count = clean.lines().count();
+    let shown = if view.fold == Fold::Folded && count > SAID + 1 { SAID } else { count };
+    for line in clean.lines().take(shown) {
         let first = if rows.is_empty() { Span::styled("› ", p.accent) } else { Span::raw("  ") };
         let line = Line::styled(line.to_owned(), p.user);
         rows.extend(text::wrap(&line, view.columns(), Hang::under(first)));
+    }
+    if shown < count {
+        let more = Line::styled(format!("  … +{} lines · ctrl+t", count - shown), p.dim);
+        rows.push(text::fit(more, view.columns()));
     }
     if images > 0 {
         let mark = if rows.is_empty() { Span::styled("› ", p.accent) } else { Span::raw("  ") };
@@ -197,4 +206,4 @@ fn told(tone: Tone, source: &str, view: View<'_>) -> Vec<Line<'static>> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

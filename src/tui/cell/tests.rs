@@ -22,7 +22,8 @@ fn read(path: &str, total: u64) -> Called {
     called(action, Outcome { data, ..Outcome::ok("x") })
 }
 
-fn all() -> Vec<(&'static str, Cell)> {
+/// One of each.
+pub(in crate::tui) fn all() -> Vec<(&'static str, Cell)> {
     let lines = |count: usize| (1..=count).map(|n| format!("line {n}\n")).collect::<String>();
     let edit = Action::Edit { path: "src/cart.rs".into(), edits: Vec::new(), first: false };
     let patch = "@@ -118,3 +118,4 @@\n     let sum = items.total();\n-    let sum = round(sum);\n+    let net = sum - discount;\n+    let net = round(net);\n     net\n";

@@ -171,8 +171,11 @@ impl List {
     }
 
     fn step(&mut self, by: isize) -> Did {
+        if self.shown.is_empty() {
+            return Did::Nothing;
+        }
         let before = self.at;
-        let last = self.shown.len().saturating_sub(1) as isize;
+        let last = self.shown.len() as isize - 1;
         let to = (self.at as isize).saturating_add(by).clamp(0, last.max(0));
         self.at = to as usize;
         // Past headings, in the direction of the step; back when nothing is there.

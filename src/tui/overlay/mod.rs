@@ -1,6 +1,7 @@
 //! What stands in place of the composer for a while: pickers and boards.
 
 pub mod board;
+pub mod coming;
 pub mod harness;
 pub mod key;
 pub mod list;
@@ -18,6 +19,7 @@ pub enum Overlay {
     Sessions(sessions::SessionPicker),
     Board(board::Board),
     Key(key::KeyEntry),
+    Coming(coming::Coming),
 }
 
 impl Overlay {
@@ -29,6 +31,10 @@ impl Overlay {
             Self::Sessions(picker) => picker.rows(width, height, p),
             Self::Board(board) => board.rows(width, height, p),
             Self::Key(entry) => entry.rows(width, p),
+            Self::Coming(coming) => coming.rows(width, p),
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -113,14 +113,16 @@ impl ModelPicker {
     pub fn rows(&mut self, width: usize, height: usize, p: &Palette) -> Vec<Line<'static>> {
         let (shown, all) = self.list.counts();
         let filter = text::clean_line(self.list.filter()).into_owned();
-        let right = if filter.is_empty() {
-            format!("{all} models")
-        } else {
-            format!("filter: {filter}   {shown} of {all}")
+        let models = self.rows.iter().flatten().filter(|row| !row.name.is_empty()).count();
+        let right = match (filter.is_empty(), models) {
+            (true, 0) => format!("{all} providers"),
+            (true, _) => format!("{models} models"),
+            (false, _) => format!("filter: {filter}   {shown} of {all}"),
         };
-        let title = match self.purpose {
-            Purpose::Switch => "Model",
-            Purpose::First => "No model is set up yet. Found on this machine:",
+        let title = match (self.purpose, models) {
+            (Purpose::Switch, _) => "Model",
+            (Purpose::First, 0) => "No model is set up yet: no server answers here, no key is set",
+            (Purpose::First, _) => "No model is set up yet. Found on this machine:",
         };
         let head =
             Line::from(vec![Span::styled(title, p.strong), Span::styled(format!("   {right}"), p.dim)]);
@@ -162,7 +164,15 @@ impl ModelPicker {
             Purpose::Switch => "esc",
             Purpose::First => "esc look around without a model",
         };
-        lines.push(Line::styled(format!("enter use · ctrl+t test call · {esc}"), p.dim));
+        let keys = match under.and_then(|row| self.rows.get(row)) {
+            Some(Some(model)) if model.name.is_empty() => "enter add its key",
+            _ => "enter use · ctrl+t test call",
+        };
+        if self.purpose == Purpose::First {
+            let other = "another server: [model_providers.NAME] with its base_url in config.toml";
+            lines.push(Line::styled(other, p.dim));
+        }
+        lines.push(Line::styled(format!("{keys} · {esc}"), p.dim));
         lines.into_iter().map(|line| text::fit(line, width)).collect()
     }
 }

@@ -198,7 +198,7 @@ impl Fence {
             return None;
         }
         let word = behind.split([' ', '\t', ',', '{']).find(|word| !word.is_empty()).unwrap_or_default();
-        Some(Self { mark, count, indent: indent(line), language: clean_line(word).into_owned() })
+        Some(Self { mark, count, indent: indent(line), language: clean_line(word).trim().to_owned() })
     }
 
     pub(super) fn closed_by(&self, line: &str) -> bool {

@@ -165,7 +165,7 @@ impl<'p> Writer<'p> {
                 let language = match kind {
                     CodeBlockKind::Fenced(info) => {
                         let word = info.split([' ', '\t', ',', '{']).find(|word| !word.is_empty());
-                        clean_line(word.unwrap_or_default()).into_owned()
+                        clean_line(word.unwrap_or_default()).trim().to_owned()
                     }
                     CodeBlockKind::Indented => String::new(),
                 };
