@@ -155,17 +155,32 @@ impl App {
 
     /// Goes on with others, from the next request on.
     fn speak(&mut self, wish: Wish) -> Want {
+        let nth = self.next_wish();
         self.aside(
             move |host| host.speaker(&wish),
-            |app, came| {
+            move |app, came| {
+                if nth != app.wishes {
+                    return Want::Nothing;
+                }
                 match came {
                     Ok(spoken) => app.spoken(spoken),
                     Err(why) => app.tell(Tone::Error, why),
+                }
+                // What was said while the model was being learnt of waited for this as well.
+                if app.learning.take().is_some() {
+                    app.send_next(Instant::now());
                 }
                 Want::Frame
             },
         );
         Want::Nothing
+    }
+
+    /// Counts a wish to speak to somebody. Several may be on their way, and come in any order: the newest
+    /// is what the person wants.
+    fn next_wish(&mut self) -> u64 {
+        self.wishes += 1;
+        self.wishes
     }
 
     fn spoken(&mut self, spoken: Spoken) {
@@ -184,12 +199,16 @@ impl App {
     /// meanwhile waits for it.
     pub(super) fn learn(&mut self) {
         self.learning = Some(Instant::now());
+        let nth = self.next_wish();
         let auto = self.facts.speaks.auto;
         let harness = (!auto).then(|| self.facts.speaks.harness.clone());
         let wish = Wish { harness, ..self.same() };
         self.aside(
             move |host| host.speaker(&wish),
-            |app, came| {
+            move |app, came| {
+                if nth != app.wishes {
+                    return Want::Nothing;
+                }
                 app.learning = None;
                 let before = app.facts.speaks.clone();
                 match came {

@@ -95,6 +95,8 @@ pub struct App {
     save_at: Option<Instant>,
     /// The turn answers something that the person said.
     prompted: bool,
+    /// How often somebody was wished to be spoken to.
+    wishes: u64,
     /// Since when the model is being learnt of.
     learning: Option<Instant>,
     /// The next change of who speaks was told of already.
@@ -178,6 +180,7 @@ impl App {
             before: None,
             save_at: None,
             prompted: false,
+            wishes: 0,
             learning: None,
             quiet_switch: false,
             kept_open: None,
