@@ -1,8 +1,8 @@
 //! The way into the terminal's modes, and the one way back, whatever happens.
 //!
 //! [`Guard`] restores when it is dropped, on a panic of the thread that made it, and by
-//! [`restore_at_once`], which the handler of a second signal calls. Nothing else in tack writes modes,
-//! except what [`note_alternate`] and the like tell this file. Knows nothing of what is drawn.
+//! `restore_at_once`, which the handler of a second signal calls. Nothing else in tack writes modes,
+//! except what `note_alternate` and the like tell this file. Knows nothing of what is drawn.
 
 use std::io::{self, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};

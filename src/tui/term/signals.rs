@@ -1,6 +1,6 @@
 //! What the system says: to end, to stop, to go on. Heard by a thread, handed to the loop.
 //!
-//! The loop is to save and to leave. If it does not take the first signal to end within [`HEARD`], or a
+//! The loop is to save and to leave. If it does not take the first signal to end within `HEARD`, or a
 //! second one comes, the thread gives the terminal back and ends the program with 128 + the signal.
 
 use std::io;

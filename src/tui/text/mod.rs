@@ -1,6 +1,6 @@
 //! Foreign text made safe, measured and wrapped; Markdown, code and diffs as lines. Pure: text in, lines out.
 //!
-//! Everything that a model, a tool, a file or a server said passes [`clean`] before it becomes a line, and every
+//! Everything that a model, a tool, a file or a server said passes [`clean()`] before it becomes a line, and every
 //! column is counted by [`width`], which agrees with what ratatui's buffer does.
 
 mod clean;

@@ -1,13 +1,13 @@
 //! What tack draws: a small viewport on the terminal's main screen, and lines put above it for good.
 //!
 //! The screen is reached by relative moves alone: where on it the viewport stands is not known, only a
-//! lower bound of the rows above ([`Screen::depth`]). One frame is one write. The lines to be put above
+//! lower bound of the rows above (`Screen::depth`). One frame is one write. The lines to be put above
 //! and the viewport together are compared with the viewport that stands there; so a line that leaves the
 //! viewport upwards, the common case while an answer streams, costs nothing.
 //!
 //! A terminal that wraps its lines anew when its width changes ([`Reflow::Yes`]) leaves the old viewport
 //! on more rows than it had; from what was drawn follows where its top went. What such a terminal pushes
-//! out of reach is remembered as [`Ghost`]s, for it comes back when the terminal grows.
+//! out of reach is remembered as `Ghost`s, for it comes back when the terminal grows.
 //!
 //! Knows nothing of what the rows mean.
 
