@@ -242,7 +242,6 @@ fn marked(row: &Line<'static>, wanted: Option<&str>, p: &Palette) -> Line<'stati
         return row.clone();
     }
     let mut row = row.clone();
-    row.spans.insert(0, Span::styled("", p.accent));
     row.style = row.style.patch(p.strong);
     row
 }

@@ -219,8 +219,8 @@ impl Stage {
         if let Some(events) = self.app.changed() {
             self.events = events;
         }
-        if self.app.wants_notice() {
-            self.screen.send(&escape::notify(escape::Notify::guess(env), "tack is done"))?;
+        if let Some(notice) = self.app.notice() {
+            self.screen.send(&escape::notify(escape::Notify::guess(env), notice))?;
         }
         match want {
             Want::Nothing => return Ok(None),

@@ -5,7 +5,7 @@
 
 use ratatui::text::{Line, Span};
 
-use super::cell::{Called, Cell, Fold, View, is_look};
+use super::cell::{Called, Cell, View, is_look};
 use super::text::{self, Markdown};
 
 /// How a reply's text is to be taken while it streams.
@@ -325,15 +325,11 @@ fn begins_call(line: &str) -> bool {
     line.starts_with(['`', '<', '{', '[', '~'])
 }
 
-/// What the pager and a repaint look at a cell with.
-pub fn open(view: View<'_>) -> View<'_> {
-    View { fold: Fold::Open, ..view }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::model::{Action, Outcome, Read};
+    use crate::tui::cell::Fold;
     use crate::tui::palette::{Palette, Theme};
 
     fn with(act: impl Fn(&mut Transcript, View<'_>)) -> (String, String, Vec<Cell>) {

@@ -15,7 +15,7 @@ use crate::tui::host;
 impl App {
     pub(super) fn asked(&mut self, id: u64, requests: Vec<Request>, now: Instant) {
         self.asks.push_back(Dialog::new(id, requests, now));
-        self.wants_notice = !self.focused;
+        self.notice = (!self.focused).then_some("tack needs you");
     }
 
     /// Nobody waits for the answer any more.

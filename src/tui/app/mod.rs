@@ -86,8 +86,8 @@ pub struct App {
     /// Ctrl+C was pressed with nothing to stop: a second one before this ends tack.
     leaving: Option<Instant>,
     focused: bool,
-    /// A turn ended that the person waited for elsewhere.
-    wants_notice: bool,
+    /// What a person who looks elsewhere is to be told.
+    notice: Option<&'static str>,
     /// Events of another session, for the loop to hear from now on.
     changed: Option<Receiver<Event>>,
     /// The harness before this one.
@@ -175,7 +175,7 @@ impl App {
             session: None,
             leaving: None,
             focused: true,
-            wants_notice: false,
+            notice: None,
             changed: Some(events),
             before: None,
             save_at: None,
@@ -333,7 +333,13 @@ impl App {
         self.spent = Spent::new(&facts.speaks.model);
         self.facts = facts;
         (self.live, self.session) = (None, None);
-        self.queue.clear();
+        // What was to be said waits where it was typed: it was meant for another session.
+        let waiting: Vec<Draft> = self.queue.drain(..).collect();
+        waiting.iter().rev().for_each(|draft| self.composer.restore(draft));
+        // Nor is whom that one was to speak to from now on.
+        self.wishes += 1;
+        self.learning = None;
+        (self.quiet_switch, self.prompted, self.before) = (false, false, None);
         self.asks.clear();
         self.editing = None;
         self.todo.clear();
@@ -347,9 +353,9 @@ impl App {
         self.changed.take()
     }
 
-    /// Whether somebody who looks elsewhere is to be called; said once.
-    pub fn wants_notice(&mut self) -> bool {
-        std::mem::take(&mut self.wants_notice)
+    /// What somebody who looks elsewhere is to be told; once.
+    pub fn notice(&mut self) -> Option<&'static str> {
+        self.notice.take()
     }
 
     pub fn set_focus(&mut self, focused: bool) {

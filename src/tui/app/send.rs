@@ -144,6 +144,6 @@ impl App {
 
     /// Tells a person who looks elsewhere that the turn is over.
     pub(super) fn mark_attention(&mut self, lasted: Duration, stopped: bool) {
-        self.wants_notice = !self.focused && (lasted >= LONG || stopped);
+        self.notice = (!self.focused && (lasted >= LONG || stopped)).then_some("tack is done");
     }
 }

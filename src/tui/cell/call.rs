@@ -60,7 +60,7 @@ fn prints(action: &Action) -> bool {
 }
 
 fn title(called: &Called, view: View<'_>) -> Line<'static> {
-    let Called { action, outcome } = called;
+    let action = &called.action;
     let p = view.palette;
     let tail = tail(called, p);
     let room = view.columns().saturating_sub(tail.iter().map(|span| text::width(&span.content)).sum());
@@ -73,7 +73,6 @@ fn title(called: &Called, view: View<'_>) -> Line<'static> {
     ]);
     let mut line = text::fit(head, room.max(12));
     line.spans.extend(tail);
-    let _ = outcome;
     text::fit(line, view.columns())
 }
 

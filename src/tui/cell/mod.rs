@@ -107,12 +107,6 @@ impl Cell {
         }
     }
 
-    /// Whether `Open` shows more than `Folded`.
-    pub fn folds(&self, view: View<'_>) -> bool {
-        let rows = |fold| self.rows(View { fold, ..view }).len();
-        rows(Fold::Folded) < rows(Fold::Open)
-    }
-
     /// Its words alone, for copying.
     pub fn source(&self) -> String {
         match self {

@@ -1,4 +1,4 @@
-//! Sequences that move nothing: titles, notifications, marks, links, and writing to the clipboard.
+//! Sequences that move nothing: titles, notifications, and writing to the clipboard.
 //!
 //! All of them return bytes for [`super::Screen::send`]. Text given to them is stripped of control
 //! characters, so that nothing can end a sequence early.
@@ -45,30 +45,6 @@ pub fn copy(text: &str) -> Option<Vec<u8>> {
     (text.len() <= 74_000).then(|| osc(&format!("52;c;{}", STANDARD.encode(text))))
 }
 
-/// Marks that terminals jump between (OSC 133).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mark {
-    /// A prompt of the person begins here.
-    Prompt,
-    /// What follows from it begins here.
-    Output,
-    /// It ended.
-    Done,
-}
-
-pub fn mark(mark: Mark) -> Vec<u8> {
-    osc(match mark {
-        Mark::Prompt => "133;A",
-        Mark::Output => "133;C",
-        Mark::Done => "133;D",
-    })
-}
-
-/// A text that leads to an address (OSC 8).
-pub fn link(address: &str, text: &str) -> Vec<u8> {
-    [osc(&format!("8;;{}", clean(address, 2000))), clean(text, usize::MAX).into_bytes(), osc("8;;")].concat()
-}
-
 fn osc(body: &str) -> Vec<u8> {
     format!("\x1b]{body}\x1b\\").into_bytes()
 }
@@ -86,7 +62,6 @@ mod tests {
         let bad = "a\x1b\\\x07\u{9c}\nb";
         assert!(title(bad).ends_with(b"\x1b]0;a\\b\x1b\\"));
         assert_eq!(notify(Notify::Desktop, bad), b"\x1b]9;a\\b\x1b\\");
-        assert_eq!(link("file:///a b\x1b", "t\x07"), b"\x1b]8;;file:///a b\x1b\\t\x1b]8;;\x1b\\");
         assert_eq!(copy("hé\n").unwrap(), b"\x1b]52;c;aMOpCg==\x1b\\");
         assert_eq!(copy(&"x".repeat(80_000)), None);
     }

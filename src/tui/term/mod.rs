@@ -6,7 +6,7 @@
 //! input      what is typed, pasted and answered, by a thread that reads the terminal
 //! signals    what the system says
 //! probe      what can be asked of a terminal, and what its answers mean
-//! escape     titles, notifications, marks, the clipboard's sequence
+//! escape     titles, notifications, the clipboard's sequence
 //! clipboard  reading the clipboard by a desktop's programs
 //! ```
 

@@ -94,11 +94,6 @@ impl Reader {
         self.events.recv().await.unwrap_or(Input::Closed)
     }
 
-    /// Whether something waits to be taken by [`Reader::next`].
-    pub fn is_ready(&self) -> bool {
-        !self.events.is_empty()
-    }
-
     /// Leaves the terminal to another program, until [`Reader::resume`].
     pub fn pause(&self) {
         self.set_paused(true);
