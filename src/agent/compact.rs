@@ -10,7 +10,7 @@ mod summarise;
 
 use super::{Agent, End, Event};
 use crate::harness::{Compaction, Saying, View};
-use crate::model::{Body, Item, Part, Summary, asked};
+use crate::model::{Body, Item, Part, Summary, Trouble, TroubleKind, asked};
 use crate::wire::Failure;
 
 use stays::Stays;
@@ -23,7 +23,7 @@ const QUICK: usize = 3;
 const AT_ONCE: &str = "it filled up again right after each summary";
 
 /// Why the history is to be shorter.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub(super) enum Press {
     /// The harness likes it so.
     Wanted,
@@ -31,8 +31,8 @@ pub(super) enum Press {
     Near,
     /// The person does.
     Asked,
-    /// The server refused it as it is.
-    Refused,
+    /// The server refused it as it is: what it said.
+    Refused(Box<Trouble>),
 }
 
 /// Why the history is as it was.
@@ -41,6 +41,8 @@ enum Vain {
     Stopped,
     /// It fills up right after each summary.
     AtOnce,
+    /// There is nothing but the prompt.
+    Alone(String),
     /// It could not be made shorter.
     Because(String),
 }
@@ -62,11 +64,11 @@ impl Agent {
         }
         let Some(most) = reached(wanted) else { return Ok(None) };
         let why = format!("the context is longer than is good: about {size} of {most} tokens");
-        let message = match self.shorten(&why, Press::Wanted).await? {
+        let message = match self.shorten(&why, &Press::Wanted).await? {
             Ok(()) => return Ok(None),
             Err(Vain::Stopped) => return Ok(Some(self.stopped().await)),
             Err(Vain::AtOnce) => format!("{why}; {AT_ONCE}"),
-            Err(Vain::Because(message)) => message,
+            Err(Vain::Alone(message) | Vain::Because(message)) => message,
         };
         self.let_grow = true;
         self.warn(format!("{message}; going on with all of it")).await;
@@ -119,26 +121,50 @@ impl Agent {
 
     /// Puts a summary in place of the history. Some: it could not be done, and the turn is over.
     pub(super) async fn compact(&mut self, why: &str, press: Press) -> anyhow::Result<Option<End>> {
-        match self.shorten(why, press).await? {
-            Ok(()) => Ok(None),
-            Err(Vain::Stopped) => Ok(Some(self.stopped().await)),
-            Err(Vain::AtOnce) => {
-                let message = format!("{why}; {AT_ONCE}: the window is too small for this task");
-                Ok(Some(self.fail(message).await))
+        let vain = match self.shorten(why, &press).await? {
+            Ok(()) => return Ok(None),
+            Err(Vain::Stopped) => return Ok(Some(self.stopped().await)),
+            Err(vain) => vain,
+        };
+        let alone = matches!(vain, Vain::Alone(_));
+        let message = match vain {
+            Vain::Stopped | Vain::AtOnce => {
+                format!("{why}; {AT_ONCE}: the window is too small for this task")
             }
-            Err(Vain::Because(message)) => Ok(Some(self.fail(message).await)),
-        }
+            Vain::Alone(message) | Vain::Because(message) => message,
+        };
+        let trouble = match press {
+            Press::Wanted | Press::Asked => Box::default(),
+            Press::Near => {
+                let (tokens, window) = (Some(self.estimate()), self.model.window);
+                self.trouble(TroubleKind::TooLong { tokens, window, alone })
+            }
+            Press::Refused(trouble) => self.too_long(*trouble, alone),
+        };
+        Ok(Some(self.fail_by(message, trouble).await))
     }
 
-    async fn shorten(&mut self, why: &str, press: Press) -> anyhow::Result<Result<(), Vain>> {
+    /// What the server said, with what it did not say and is known here.
+    fn too_long(&self, mut trouble: Trouble, nothing_else: bool) -> Box<Trouble> {
+        if let TroubleKind::TooLong { tokens, window, alone } = &mut trouble.kind {
+            *window = window.or(self.model.window);
+            let estimate = Some(self.estimate()).filter(|estimate| Some(*estimate) > *window);
+            *tokens = tokens.or(estimate.filter(|_| window.is_some()));
+            *alone = nothing_else;
+        }
+        Box::new(trouble)
+    }
+
+    async fn shorten(&mut self, why: &str, press: &Press) -> anyhow::Result<Result<(), Vain>> {
         let vain = |message: String| Ok(Err(Vain::Because(message)));
         if !self.has_history() {
-            return vain(match press {
-                Press::Asked => "there is nothing to summarise yet".to_owned(),
-                Press::Wanted | Press::Near | Press::Refused => {
-                    format!("{why}; the prompt alone does not fit {}", self.model.name)
+            return match press {
+                Press::Asked => vain("there is nothing to summarise yet".to_owned()),
+                Press::Wanted | Press::Near | Press::Refused(_) => {
+                    let name = &self.model.name;
+                    Ok(Err(Vain::Alone(format!("{why}; the prompt alone does not fit {name}"))))
                 }
-            });
+            };
         }
         if fills_at_once(&self.items, self.turn) {
             return Ok(Err(Vain::AtOnce));

@@ -11,6 +11,7 @@ mod draw;
 mod facts;
 mod hear;
 mod keys;
+mod retry;
 mod send;
 mod work;
 
@@ -37,6 +38,7 @@ use super::overlay::harness::History;
 use super::pager::Pager;
 use super::palette::{Palette, Theme};
 use super::transcript::Transcript;
+use super::turn::Turn;
 
 pub use command::commands;
 pub use work::{Done, Jobs};
@@ -93,8 +95,11 @@ pub struct App {
     /// The harness before this one.
     before: Option<String>,
     save_at: Option<Instant>,
-    /// The turn answers something that the person said.
-    prompted: bool,
+    turn: Turn,
+    /// What can be done about the turn that failed.
+    offer: Option<retry::Offer>,
+    /// What failed is sent again once the summary is there.
+    again_next: bool,
     /// How often somebody was wished to be spoken to.
     wishes: u64,
     /// Since when the model is being learnt of.
@@ -179,7 +184,9 @@ impl App {
             changed: Some(events),
             before: None,
             save_at: None,
-            prompted: false,
+            turn: Turn::default(),
+            offer: None,
+            again_next: false,
             wishes: 0,
             learning: None,
             quiet_switch: false,
@@ -202,6 +209,7 @@ impl App {
             for item in &items {
                 self.count(item);
             }
+            self.offer_after(&items);
             // The newest of it, then where one is: that stands right over the composer.
             let view = view(self.size, &self.palette);
             let rows = usize::from(self.size.height).saturating_mul(2);
@@ -320,7 +328,7 @@ impl App {
 
     /// Something moves on the screen.
     pub fn moves(&self) -> bool {
-        self.live.is_some() || self.learning.is_some()
+        self.live.is_some() || self.learning.is_some() || self.offer_comes()
     }
 
     /// Goes on with another session. The old one ends as nobody holds its ends any more.
@@ -339,7 +347,8 @@ impl App {
         // Nor is whom that one was to speak to from now on.
         self.wishes += 1;
         self.learning = None;
-        (self.quiet_switch, self.prompted, self.before) = (false, false, None);
+        (self.quiet_switch, self.turn, self.before) = (false, Turn::default(), None);
+        (self.offer, self.again_next) = (None, false);
         self.asks.clear();
         self.editing = None;
         self.todo.clear();

@@ -21,7 +21,7 @@ fn status(status: u16, text: &str) -> Fault {
 fn kind(fault: &Fault) -> String {
     let kind = match &fault.failure {
         Failure::Cancelled => "cancelled".to_owned(),
-        Failure::Setup(_) => "setup".to_owned(),
+        Failure::Setup { .. } => "setup".to_owned(),
         Failure::TooLong { window, .. } => format!("too long {}", window.unwrap_or(0)),
         Failure::NoImages(_) => "no images".to_owned(),
         Failure::NoTools(_) => "no tools".to_owned(),
@@ -236,12 +236,12 @@ fn sentences_name_what_to_do() {
 fn a_long_wait_says_when_it_ends() {
     let now: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
     let stop = too_long(&status(429, &error("slow down")).failure, Duration::from_secs(11180), now);
-    let Failure::Limited { message, retry_at } = stop else { panic!() };
+    let Failure::Limited { message, retry_at, .. } = stop else { panic!() };
     assert_eq!(retry_at.unwrap().to_string(), "2026-01-01T03:06:20Z");
     assert!(message.contains("slow down; it resets at 202"), "{message}");
     // A server may name a day that no calendar has.
     let never = too_long(&status(429, &error("slow down")).failure, Duration::from_secs(1 << 60), now);
-    let Failure::Limited { message, retry_at: None } = never else { panic!() };
+    let Failure::Limited { message, retry_at: None, .. } = never else { panic!() };
     assert!(message.ends_with("slow down; it wants no request any more"), "{message}");
 }
 
