@@ -41,8 +41,6 @@ enum Vain {
     Stopped,
     /// It fills up right after each summary.
     AtOnce,
-    /// There is nothing but the prompt.
-    Alone(String),
     /// It could not be made shorter.
     Because(String),
 }
@@ -68,7 +66,7 @@ impl Agent {
             Ok(()) => return Ok(None),
             Err(Vain::Stopped) => return Ok(Some(self.stopped().await)),
             Err(Vain::AtOnce) => format!("{why}; {AT_ONCE}"),
-            Err(Vain::Alone(message) | Vain::Because(message)) => message,
+            Err(Vain::Because(message)) => message,
         };
         self.let_grow = true;
         self.warn(format!("{message}; going on with all of it")).await;
@@ -126,31 +124,30 @@ impl Agent {
             Err(Vain::Stopped) => return Ok(Some(self.stopped().await)),
             Err(vain) => vain,
         };
-        let alone = matches!(vain, Vain::Alone(_));
         let message = match vain {
             Vain::Stopped | Vain::AtOnce => {
                 format!("{why}; {AT_ONCE}: the window is too small for this task")
             }
-            Vain::Alone(message) | Vain::Because(message) => message,
+            Vain::Because(message) => message,
         };
         let trouble = match press {
             Press::Wanted | Press::Asked => Box::default(),
             Press::Near => {
                 let (tokens, window) = (Some(self.estimate()), self.model.window);
-                self.trouble(TroubleKind::TooLong { tokens, window, alone })
+                self.trouble(TroubleKind::TooLong { tokens, window, alone: !self.has_history() })
             }
-            Press::Refused(trouble) => self.too_long(*trouble, alone),
+            Press::Refused(trouble) => self.too_long(*trouble),
         };
         Ok(Some(self.fail_by(message, trouble).await))
     }
 
     /// What the server said, with what it did not say and is known here.
-    fn too_long(&self, mut trouble: Trouble, nothing_else: bool) -> Box<Trouble> {
+    pub(super) fn too_long(&self, mut trouble: Trouble) -> Box<Trouble> {
         if let TroubleKind::TooLong { tokens, window, alone } = &mut trouble.kind {
             *window = window.or(self.model.window);
             let estimate = Some(self.estimate()).filter(|estimate| Some(*estimate) > *window);
             *tokens = tokens.or(estimate.filter(|_| window.is_some()));
-            *alone = nothing_else;
+            *alone = !self.has_history();
         }
         Box::new(trouble)
     }
@@ -158,13 +155,12 @@ impl Agent {
     async fn shorten(&mut self, why: &str, press: &Press) -> anyhow::Result<Result<(), Vain>> {
         let vain = |message: String| Ok(Err(Vain::Because(message)));
         if !self.has_history() {
-            return match press {
-                Press::Asked => vain("there is nothing to summarise yet".to_owned()),
+            return vain(match press {
+                Press::Asked => "there is nothing to summarise yet".to_owned(),
                 Press::Wanted | Press::Near | Press::Refused(_) => {
-                    let name = &self.model.name;
-                    Ok(Err(Vain::Alone(format!("{why}; the prompt alone does not fit {name}"))))
+                    format!("{why}; the prompt alone does not fit {}", self.model.name)
                 }
-            };
+            });
         }
         if fills_at_once(&self.items, self.turn) {
             return Ok(Err(Vain::AtOnce));

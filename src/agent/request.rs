@@ -66,6 +66,7 @@ impl Agent {
                         self.model.window = Some(window);
                     }
                     if compacted {
+                        let trouble = self.too_long(*trouble);
                         return Ok(Err(self.fail_by(message, trouble).await));
                     }
                     compacted = true;

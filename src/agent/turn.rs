@@ -317,3 +317,33 @@ fn awaits_answer(items: &[Item]) -> bool {
     });
     newest.unwrap_or(false)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{ItemId, Origin, Usage, WireKind};
+
+    #[test]
+    fn what_is_sent_again_needs_no_new_words_unless_it_was_answered() {
+        let reply = |stop| {
+            let (provider, model, harness) = (String::new(), String::new(), String::new());
+            let origin = Origin { provider, model, wire: WireKind::Chat, harness, surface: 0 };
+            Body::Assistant(Reply::new(origin, Vec::new(), Usage::default(), stop))
+        };
+        let user = || Body::User(Said { text: "go".into(), images: Vec::new() });
+        let failed = || Body::Mark(Mark::Failed { message: "no".into(), trouble: None });
+        let note = |kind| Body::Note(Note { kind, text: "x".into(), harness: None, file: None });
+        let table = [
+            ("nothing was said", vec![], false),
+            ("the prompt stands alone", vec![user(), failed()], true),
+            ("the reply broke off", vec![user(), reply(Stop::Broken), failed()], true),
+            ("it could not be read", vec![user(), reply(Stop::Done), note(NoteKind::Correction), failed()], true),
+            ("it was answered", vec![user(), reply(Stop::Done), failed()], false),
+        ];
+        for (what, bodies, want) in table {
+            let item = |body| Item { id: ItemId(1), turn: 1, at: jiff::Timestamp::UNIX_EPOCH, body };
+            let items: Vec<Item> = bodies.into_iter().map(item).collect();
+            assert_eq!(awaits_answer(&items), want, "{what}");
+        }
+    }
+}

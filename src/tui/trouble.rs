@@ -242,20 +242,19 @@ mod tests {
     fn troubles_are_drawn_with_what_the_server_sent() {
         let palette = Palette::new(Theme::Dark);
         for width in [40, 80, 120] {
-            let mut out = String::new();
+            let (mut out, mut opened) = (String::new(), String::new());
             for (mut trouble, _) in table() {
                 trouble.body = "{\n  \"error\": { \"message\": \"no \u{1b}[31mkey\" }\n}".to_owned();
                 let cell = Cell::failed(MESSAGE, &trouble);
-                for fold in [Fold::Folded, Fold::Open] {
+                let drawn = |fold| {
                     let rows = cell.rows(View { width, fold, palette: &palette });
                     assert!(rows.iter().all(|row| row.width() <= usize::from(width)));
-                    // What is open is the same for all.
-                    if fold == Fold::Folded || out.is_empty() {
-                        out.push_str(&shot(&rows));
-                        out.push('\n');
-                    }
-                }
+                    shot(&rows) + "\n"
+                };
+                out.push_str(&drawn(Fold::Folded));
+                opened = drawn(Fold::Open);
             }
+            out.push_str(&format!("── open\n{opened}"));
             insta::assert_snapshot!(format!("troubles_{width}"), out);
         }
     }

@@ -1,6 +1,7 @@
 //! `tack` without a prompt to run: the interactive session. Puts together what the frontend in `tui`
 //! asks for.
 
+mod meant;
 mod mute;
 mod report;
 mod rows;
@@ -25,7 +26,7 @@ use crate::harness::Live;
 use crate::model::{Model, SessionId};
 use crate::sandbox::Policy;
 use crate::tui::host::{
-    Facts, HarnessRow, Host, Link, ModelRow, Opened, Reach, Report, SessionRow, Speaks, Spoken, Which, Wish,
+    Facts, HarnessRow, Host, Link, Meant, ModelRow, Opened, Reach, Report, SessionRow, Speaks, Spoken, Which, Wish,
 };
 use crate::tui::transcript::Speech;
 use crate::tui::{self, Start};
@@ -309,6 +310,11 @@ impl Host for Repl {
         let spoken = self.speaker_for(wish).map_err(said)?;
         held(&self.changed).wish = Some(wish.clone());
         Ok(spoken)
+    }
+
+    fn meant(&self, typed: &str, at: &str) -> Result<Meant, String> {
+        let base = setup::base(&self.flags).map_err(said)?;
+        meant::find(&base, typed, at).map_err(said)
     }
 
     fn harnesses(&self, model: &Model) -> Vec<HarnessRow> {

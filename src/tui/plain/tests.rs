@@ -11,7 +11,7 @@ use crate::agent::{Answer, Asker, Desk, Offer, Request, Rule, Scope, SessionMode
 use crate::harness::sample_model;
 use crate::model::{BlobId, CallId, ItemId, Model};
 use crate::tui::cell::tests::all;
-use crate::tui::host::{HarnessRow, ModelRow, Reach, Report, SessionRow, Speaks, Spoken, Which, Wish};
+use crate::tui::host::{HarnessRow, Meant, ModelRow, Reach, Report, SessionRow, Speaks, Spoken, Which, Wish};
 use crate::tui::transcript::Speech;
 
 /// A host that has nothing.
@@ -23,6 +23,10 @@ impl Host for Nobody {
     }
 
     fn speaker(&self, _: &Wish) -> Result<Spoken, String> {
+        Err("nobody".to_owned())
+    }
+
+    fn meant(&self, _: &str, _: &str) -> Result<Meant, String> {
         Err("nobody".to_owned())
     }
 

@@ -175,13 +175,17 @@ impl HttpClient {
     /// Names of the provider's models: a server on this machine is asked for them, of others the catalog
     /// knows some. None where that tells nothing.
     pub async fn models(&self) -> Vec<String> {
-        if !self.provider.local {
-            return catalog::models(&self.provider.id).map(str::to_owned).collect();
+        match self.provider.local {
+            true => self.listed().await.unwrap_or_default(),
+            false => catalog::models(&self.provider.id).map(str::to_owned).collect(),
         }
-        let Ok(url) = models::url(&self.provider) else { return Vec::new() };
-        let page = self.get_json(&url, MODELS).await;
-        let listed = page.ok().and_then(|body| models::list(&body)).unwrap_or_default();
-        listed.into_iter().map(|one| one.name).collect()
+    }
+
+    /// The names of the provider's own list; None where it gives none, or not soon.
+    pub async fn listed(&self) -> Option<Vec<String>> {
+        let url = models::url(&self.provider).ok()?;
+        let body = self.get_json(&url, MODELS).await.ok()?;
+        Some(models::list(&body)?.into_iter().map(|one| one.name).collect())
     }
 
     /// The provider with the key to send, and the headers of a request over this wire.
