@@ -41,8 +41,8 @@ enum Vain {
     Stopped,
     /// It fills up right after each summary.
     AtOnce,
-    /// It could not be made shorter.
-    Because(String),
+    /// It could not be made shorter; what went wrong with a request for a summary.
+    Because(String, Option<Box<Trouble>>),
 }
 
 impl Agent {
@@ -66,7 +66,7 @@ impl Agent {
             Ok(()) => return Ok(None),
             Err(Vain::Stopped) => return Ok(Some(self.stopped().await)),
             Err(Vain::AtOnce) => format!("{why}; {AT_ONCE}"),
-            Err(Vain::Because(message)) => message,
+            Err(Vain::Because(message, _)) => message,
         };
         self.let_grow = true;
         self.warn(format!("{message}; going on with all of it")).await;
@@ -124,19 +124,23 @@ impl Agent {
             Err(Vain::Stopped) => return Ok(Some(self.stopped().await)),
             Err(vain) => vain,
         };
-        let message = match vain {
+        let (message, failed) = match vain {
             Vain::Stopped | Vain::AtOnce => {
-                format!("{why}; {AT_ONCE}: the window is too small for this task")
+                (format!("{why}; {AT_ONCE}: the window is too small for this task"), None)
             }
-            Vain::Because(message) => message,
+            Vain::Because(message, failed) => (message, failed),
         };
-        let trouble = match press {
-            Press::Wanted | Press::Asked => Box::default(),
-            Press::Near => {
-                let (tokens, window) = (Some(self.estimate()), self.model.window);
-                self.trouble(TroubleKind::TooLong { tokens, window, alone: !self.has_history() })
+        let of_itself = |trouble: &Trouble| {
+            !matches!(trouble.kind, TroubleKind::Other | TroubleKind::TooLong { .. })
+        };
+        let trouble = match (failed.filter(|trouble| of_itself(trouble)), press) {
+            (Some(trouble), _) => trouble,
+            (None, Press::Wanted | Press::Asked) => Box::default(),
+            (None, Press::Near) => {
+                let kind = TroubleKind::TooLong { tokens: None, window: None, alone: false };
+                self.too_long(*self.trouble(kind))
             }
-            Press::Refused(trouble) => self.too_long(*trouble),
+            (None, Press::Refused(trouble)) => self.too_long(*trouble),
         };
         Ok(Some(self.fail_by(message, trouble).await))
     }
@@ -153,7 +157,7 @@ impl Agent {
     }
 
     async fn shorten(&mut self, why: &str, press: &Press) -> anyhow::Result<Result<(), Vain>> {
-        let vain = |message: String| Ok(Err(Vain::Because(message)));
+        let vain = |message: String| Ok(Err(Vain::Because(message, None)));
         if !self.has_history() {
             return vain(match press {
                 Press::Asked => "there is nothing to summarise yet".to_owned(),
@@ -181,7 +185,10 @@ impl Agent {
                 (self.harness.say(&Saying::NoSummary), self.what_stays(stays::ALL_THAT_FITS))
             }
             Err(Failure::Cancelled) => return Ok(Err(Vain::Stopped)),
-            Err(failure) => return vain(format!("{why}; no summary: {failure}")),
+            Err(failure) => {
+                let trouble = failure.trouble().cloned().map(Box::new);
+                return Ok(Err(Vain::Because(format!("{why}; no summary: {failure}"), trouble)));
+            }
         };
         let Some(upto) = self.items[..stays.from].last().map(|item| item.id) else { return Ok(Ok(())) };
         let Stays { request, kept, .. } = stays;

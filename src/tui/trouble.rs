@@ -15,7 +15,10 @@ pub(super) const DETAILS: &str = " (details ctrl+t)";
 /// The sentence about a turn that failed. `message` is the one for a run without a session.
 pub fn sentence(message: &str, trouble: &Trouble) -> String {
     let Trouble { kind, provider, model, said, .. } = trouble;
-    let refused = |key: &KeySent| format!("{provider} refused the key from {}", key.named());
+    let refused = |key: &KeySent| match &key.ends {
+        Some(ends) => format!("{provider} refused the key from {} (ends …{ends})", key.from),
+        None => format!("{provider} refused the key from {}", key.from),
+    };
     match kind {
         TroubleKind::Key(key) => format!("{}. /provider to change it.", refused(key)),
         TroubleKind::Denied(key) => format!("{}{}. /provider to change it.", refused(key), after(said)),

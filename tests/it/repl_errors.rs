@@ -150,12 +150,12 @@ fn calls_that_do_not_parse_are_told_and_the_harness_is_named_once() {
     script.push(says("```bash\necho COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT\n```"));
     let server = Server::start(script);
     let tack = Tack::new(&server);
-    let mut tty = start(&tack, &["--harness", "shell-loop"]);
+    let mut tty = start(&tack, &["--harness", "mini-swe-agent"]);
     tty.keys("look\r");
     let shown = tty.wait_for("the offer", |shown| shown.has(OFFER));
     let hint = "✗ the model's call did not parse (details ctrl+t). If it repeats: /harness";
     assert_eq!(shown.count(hint), 1, "{}", shown.rows.join("\n"));
-    assert!(shown.has("3 times in a row (details ctrl+t). /harness for another than shell-loop"));
+    assert!(shown.has("3 times in a row (details ctrl+t). /harness for another than mini-swe-agent"));
     assert!(!shown.has("--harness"), "{}", shown.rows.join("\n"));
     tty.keys("r");
     tty.wait_for("the end", |shown| idle(shown) && shown.has("COMPLETE_TASK"));

@@ -61,6 +61,8 @@ fn names(base: &Base, provider: Provider) -> Option<Vec<String>> {
     names.extend(own.map(str::to_owned));
     let set = base.config.model.clone().filter(|_| base.config.model_provider.as_ref() == Some(&id));
     names.extend(set);
+    names.sort();
+    names.dedup();
     Some(names)
 }
 

@@ -488,11 +488,11 @@ fn explain(at: &Place, status: Option<u16>, sort: Sort, said: &Said) -> Fault {
             stop(setup(format!("{message}; no key was sent: {how}"), TroubleKind::NoKey { variable }))
         }
         Sort::Key => {
-            let message = format!("{message}; check {}", at.sent().named());
+            let message = format!("{message}; check {}", at.key());
             Fault::new(setup(message, TroubleKind::Key(at.sent())), Cause::Key)
         }
         Sort::Denied => {
-            let message = format!("{message}; check {}", at.sent().named());
+            let message = format!("{message}; check {}", at.key());
             stop(setup(message, TroubleKind::Denied(at.sent())))
         }
         Sort::TooLarge => {

@@ -42,16 +42,6 @@ impl Place<'_> {
     }
 }
 
-impl KeySent {
-    /// For a sentence: `OPENAI_API_KEY (ends …3f2a)`.
-    pub fn named(&self) -> String {
-        match &self.ends {
-            Some(ends) => format!("{} (ends …{ends})", self.from),
-            None => self.from.clone(),
-        }
-    }
-}
-
 /// Keeps what the server sent.
 pub(super) fn keep_body(failure: &mut Failure, at: &Place<'_>, body: &str) {
     let Some(trouble) = failure.trouble_mut() else { return };
@@ -70,7 +60,8 @@ pub(super) fn lacks_model(failure: &Failure) -> bool {
 
 /// Says what there is instead of the model that there is not.
 pub(super) fn name_others(failure: &mut Failure, wanted: &str, names: Vec<String>) {
-    let has = models::nearest(wanted, names);
+    let mut has = models::nearest(wanted, names);
+    has.retain(|name| name != wanted);
     if let Failure::Setup { message, trouble } = failure
         && !has.is_empty()
     {
