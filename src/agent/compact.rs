@@ -130,9 +130,8 @@ impl Agent {
             }
             Vain::Because(message, failed) => (message, failed),
         };
-        let of_itself = |trouble: &Trouble| {
-            !matches!(trouble.kind, TroubleKind::Other | TroubleKind::TooLong { .. })
-        };
+        let of_itself =
+            |trouble: &Trouble| !matches!(trouble.kind, TroubleKind::Other | TroubleKind::TooLong { .. });
         let trouble = match (failed.filter(|trouble| of_itself(trouble)), press) {
             (Some(trouble), _) => trouble,
             (None, Press::Wanted | Press::Asked) => Box::default(),

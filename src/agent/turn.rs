@@ -337,7 +337,11 @@ mod tests {
             ("nothing was said", vec![], false),
             ("the prompt stands alone", vec![user(), failed()], true),
             ("the reply broke off", vec![user(), reply(Stop::Broken), failed()], true),
-            ("it could not be read", vec![user(), reply(Stop::Done), note(NoteKind::Correction), failed()], true),
+            (
+                "it could not be read",
+                vec![user(), reply(Stop::Done), note(NoteKind::Correction), failed()],
+                true,
+            ),
             ("it was answered", vec![user(), reply(Stop::Done), failed()], false),
         ];
         for (what, bodies, want) in table {

@@ -11,6 +11,8 @@ use super::text;
 const NAMED: usize = 5;
 /// What stands where a sentence has more to it than is shown.
 pub(super) const DETAILS: &str = " (details ctrl+t)";
+/// Where a message can be had back by a key.
+const EDITS: &str = "↑ edits it, ";
 
 /// The sentence about a turn that failed. `message` is the one for a run without a session.
 pub fn sentence(message: &str, trouble: &Trouble) -> String {
@@ -23,8 +25,10 @@ pub fn sentence(message: &str, trouble: &Trouble) -> String {
         TroubleKind::Key(key) => format!("{}. /provider to change it.", refused(key)),
         TroubleKind::Denied(key) => format!("{}{}. /provider to change it.", refused(key), after(said)),
         TroubleKind::NoKey { variable } => match variable {
-            Some(name) => format!("{provider} wants a key. /login {provider} stores one, or set {name}"),
-            None => format!("{provider} wants a key. /login {provider} stores one"),
+            Some(name) => {
+                format!("{provider} wants a key{}. /login {provider} stores one, or set {name}", after(said))
+            }
+            None => format!("{provider} wants a key{}. /login {provider} stores one", after(said)),
         },
         TroubleKind::Paid { from } => {
             format!(
@@ -42,7 +46,7 @@ pub fn sentence(message: &str, trouble: &Trouble) -> String {
             let much = too_much((*tokens, *window));
             match alone {
                 true => {
-                    format!("{much}: your message alone is too long. ↑ edits it, /model for a larger one")
+                    format!("{much}: your message alone is too long. {EDITS}/model for a larger one")
                 }
                 false => format!("{much}. /compact, or c to compact and retry"),
             }
@@ -72,6 +76,11 @@ pub fn sentence(message: &str, trouble: &Trouble) -> String {
         }
         TroubleKind::Other => bare(message),
     }
+}
+
+/// The sentence where neither of these keys does anything.
+pub fn by_lines(sentence: &str) -> String {
+    sentence.replace(DETAILS, "").replace(EDITS, "")
 }
 
 /// All that is known of it, for whoever wants to see it: the server's own answer where there is one.
@@ -237,6 +246,10 @@ mod tests {
             assert_eq!(sentence(MESSAGE, &trouble), want);
         }
         assert_eq!(detail(MESSAGE, &Trouble::default()), MESSAGE);
+        for (trouble, _) in table() {
+            let words = by_lines(&sentence(MESSAGE, &trouble));
+            assert!(!words.contains("ctrl+") && !words.contains('↑'), "{words}");
+        }
         let body = "{\n  \"error\": 7\n}";
         assert_eq!(detail(MESSAGE, &Trouble { body: body.into(), ..Trouble::default() }), body);
     }

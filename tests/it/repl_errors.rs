@@ -135,7 +135,9 @@ fn while_a_limit_lasts_another_model_can_be_asked() {
     tty.wait_for("the composer", |shown| shown.has(EMPTY));
     // A name that is not there changes nothing.
     tty.keys("/model spar\r");
-    tty.wait_for("the names", |shown| shown.has("✗ mock has no spar. It has: spare, mock. /model lists them"));
+    tty.wait_for("the names", |shown| {
+        shown.has("✗ mock has no spar. It has: spare, mock. /model lists them")
+    });
     tty.keys("/model spare\r");
     tty.wait_for("the answer", |shown| shown.has("from the spare one") && idle(shown));
     let asked = asked(&server);
@@ -155,7 +157,7 @@ fn calls_that_do_not_parse_are_told_and_the_harness_is_named_once() {
     let shown = tty.wait_for("the offer", |shown| shown.has(OFFER));
     let hint = "✗ the model's call did not parse (details ctrl+t). If it repeats: /harness";
     assert_eq!(shown.count(hint), 1, "{}", shown.rows.join("\n"));
-    assert!(shown.has("3 times in a row (details ctrl+t). /harness for another than mini-swe-agent"));
+    assert!(shown.has("3 times in a row (details ctrl+t)"));
     assert!(!shown.has("--harness"), "{}", shown.rows.join("\n"));
     tty.keys("r");
     tty.wait_for("the end", |shown| idle(shown) && shown.has("COMPLETE_TASK"));

@@ -24,29 +24,32 @@ pub(super) fn find(base: &Base, typed: &str, at: &str) -> Result<Meant, CliError
     let named = typed.split_once('/').filter(|(id, _)| known.iter().any(|one| one == id));
     if named.is_some() && provider::builtin(at).is_some_and(|at| at.makers) {
         let provider = config::resolve(&base.config, at, &base.env, &base.dirs)?;
-        if names(base, provider).is_some_and(|names| has(&names, typed)) {
+        if names(provider).is_some_and(|names| has(&names, typed)) {
             return Ok(Meant { provider: at.to_owned(), name: typed.to_owned(), doubt: None });
         }
     }
     let (id, name) = named.unwrap_or((at, typed));
     if id == DEMO {
-        return Err(CliError::usage("name the provider too: /model PROVIDER/NAME; /model lists what is here"));
+        return Err(CliError::usage(
+            "name the provider too: /model PROVIDER/NAME; /model lists what is here",
+        ));
     }
     let mut provider = config::resolve(&base.config, id, &base.env, &base.dirs)?;
     if base.give_key(&mut provider).is_err() {
         return Err(CliError::usage(format!("{id} wants a key first: /login {id}")));
     }
     let (provider_id, name) = (id.to_owned(), name.to_owned());
-    let doubt = match names(base, provider) {
+    let doubt = match names(provider) {
+        _ if is_set(base, &provider_id, &name) => None,
         Some(names) if has(&names, &name) => None,
-        Some(names) => return Err(lacks((id, &name), names, &known)),
-        None => Some(format!("{id} gives no list of its models: {name} is taken as you wrote it")),
+        Some(names) => return Err(lacks((&provider_id, &name), names, &known)),
+        None => Some(format!("{provider_id} gives no list of its models: {name} is taken as you wrote it")),
     };
     Ok(Meant { provider: provider_id, name, doubt })
 }
 
-/// All that the provider has, by its own list or else by what is known of it beforehand, and what is set.
-fn names(base: &Base, provider: Provider) -> Option<Vec<String>> {
+/// All that the provider has, by its own list or else by what is known of it beforehand.
+fn names(provider: Provider) -> Option<Vec<String>> {
     let id = provider.id.clone();
     let listed = HttpClient::new(provider).ok().and_then(|client| {
         let runtime = runtime().ok()?;
@@ -56,22 +59,19 @@ fn names(base: &Base, provider: Provider) -> Option<Vec<String>> {
         listed
     });
     let known = || catalog::models(&id).map(str::to_owned).collect::<Vec<_>>();
-    let mut names = listed.or_else(|| Some(known()).filter(|names| !names.is_empty()))?;
-    let own = base.config.models.keys().filter_map(|key| key.strip_prefix(&format!("{id}/")));
-    names.extend(own.map(str::to_owned));
-    let set = base.config.model.clone().filter(|_| base.config.model_provider.as_ref() == Some(&id));
-    names.extend(set);
-    names.sort();
-    names.dedup();
-    Some(names)
+    listed.or_else(|| Some(known()).filter(|names| !names.is_empty()))
+}
+
+/// Whether the settings name it: some services have names that they do not list.
+fn is_set(base: &Base, id: &str, name: &str) -> bool {
+    let own = base.config.models.contains_key(&format!("{id}/{name}"));
+    own || (base.config.model_provider.as_deref(), base.config.model.as_deref()) == (Some(id), Some(name))
 }
 
 /// Ollama leaves a tag out, and routers take what is to be preferred behind the name.
 fn has(names: &[String], name: &str) -> bool {
     let bare = name.rsplit_once(':').map(|(bare, _)| bare);
-    names.iter().any(|one| {
-        one == name || one.strip_suffix(":latest") == Some(name) || bare == Some(one)
-    })
+    names.iter().any(|one| one == name || one.strip_suffix(":latest") == Some(name) || bare == Some(one))
 }
 
 fn lacks((id, name): (&str, &str), names: Vec<String>, known: &[String]) -> CliError {
@@ -90,9 +90,13 @@ mod tests {
     fn a_name_is_known_with_and_without_what_servers_leave_out() {
         let names: Vec<String> =
             ["qwen3:latest", "qwen3:30b", "acme/kimi"].iter().map(|name| (*name).to_owned()).collect();
-        for (name, known) in
-            [("qwen3", true), ("qwen3:30b", true), ("qwen3:8b", false), ("acme/kimi:free", true), ("kim", false)]
-        {
+        for (name, known) in [
+            ("qwen3", true),
+            ("qwen3:30b", true),
+            ("qwen3:8b", false),
+            ("acme/kimi:free", true),
+            ("kim", false),
+        ] {
             assert_eq!(has(&names, name), known, "{name}");
         }
     }

@@ -22,11 +22,12 @@ use super::runtime;
 use super::setup::{self, Base, Ready};
 use crate::agent::{Agent, Rule, SessionMode, Setup, Speaker, Stance, Stopper, events, scene};
 use crate::config;
-use crate::harness::Live;
+use crate::harness::{Live, LoadError};
 use crate::model::{Model, SessionId};
 use crate::sandbox::Policy;
 use crate::tui::host::{
-    Facts, HarnessRow, Host, Link, Meant, ModelRow, Opened, Reach, Report, SessionRow, Speaks, Spoken, Which, Wish,
+    Facts, HarnessRow, Host, Link, Meant, ModelRow, Opened, Reach, Report, SessionRow, Speaks, Spoken, Which,
+    Wish,
 };
 use crate::tui::transcript::Speech;
 use crate::tui::{self, Start};
@@ -273,6 +274,12 @@ impl Repl {
     fn speaker_for(&self, wish: &Wish) -> Result<Spoken, CliError> {
         let flags = self.with(wish);
         let mut base = setup::base(&flags)?;
+        if let Some(id) = wish.harness.as_deref().filter(|id| *id != "auto")
+            && let Err(LoadError::Unknown { near, .. }) = base.library.get(id)
+            && near.is_empty()
+        {
+            return Err(CliError::usage(format!("there is no harness {id}; /harness lists them")));
+        }
         let lines = Arc::new(Mutex::new(Vec::new()));
         let told = lines.clone();
         base.say = Arc::new(move |line: &str| {
