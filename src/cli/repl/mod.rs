@@ -246,6 +246,7 @@ impl Repl {
         held(&self.ended).push(ended);
         let keep = Box::new(move |bytes: &[u8]| blobs.keep(bytes));
         let link = Link { ops, desk, stopper, keep };
+        let warnings = warnings.iter().map(|warning| in_session(warning)).collect();
         Ok((Opened { link, events: heard, facts, items, warnings }, kept))
     }
 
@@ -295,7 +296,8 @@ impl Repl {
         let speaker = Speaker { model: chosen.model, client, harness: chosen.harness, live, holds };
         // Of several the last one says what came of it.
         let notes = held(&lines).pop().into_iter().collect();
-        Ok(Spoken { speaker: Box::new(speaker), speaks, warnings: chosen.tight, notes })
+        let warnings = chosen.tight.iter().map(|warning| in_session(warning)).collect();
+        Ok(Spoken { speaker: Box::new(speaker), speaks, warnings, notes })
     }
 }
 
@@ -396,10 +398,15 @@ fn held<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
 /// An error as one sentence, its hint behind it.
 fn said(error: CliError) -> String {
     let (message, hint, _) = error.into_parts();
-    match hint {
+    in_session(&match hint {
         Some(hint) => format!("{message} · {hint}"),
         None => message,
-    }
+    })
+}
+
+/// The session's commands in place of the shell's and of flags.
+fn in_session(text: &str) -> String {
+    text.replace("tack login ", "/login ").replace(" --harness", " /harness")
 }
 
 fn speaks(library: &crate::harness::Library, model: &Model, harness: &str, auto: bool) -> Speaks {
