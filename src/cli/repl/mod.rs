@@ -387,7 +387,7 @@ impl Host for Repl {
     }
 
     fn report(&self, what: Report) -> Result<String, String> {
-        report::of(&self.flags, what).map_err(said)
+        report::of(&self.flags, what).map(|text| in_session(&text)).map_err(said)
     }
 }
 

@@ -254,13 +254,13 @@ impl Plain {
         if !self.asks.is_empty() {
             self.answer(line, now);
         } else if !line.is_empty() {
-            match (self.live.is_some(), self.retried(line)) {
-                (false, Some(op)) => self.begin(op, now),
-                (false, None) => self.send(line, now),
-                (true, _) => {
-                    self.queue.push_back(line.to_owned());
-                    self.tell(Tone::Dim, "said once this turn is over");
-                }
+            if self.live.is_some() {
+                self.queue.push_back(line.to_owned());
+                self.tell(Tone::Dim, "said once this turn is over");
+            } else if let Some(op) = self.retried(line) {
+                self.begin(op, now);
+            } else {
+                self.send(line, now);
             }
         }
         Next::On
