@@ -164,6 +164,9 @@ pub enum Answer {
     },
     /// This runs in place of the command, with what the first offer lifts.
     Edited { command: String },
+    /// The edit is made with these texts in place of the model's, one for each file that is shown; None for
+    /// one that goes.
+    Revised { texts: Vec<Option<String>> },
     /// `reason` is for the model.
     Refuse { reason: Option<String> },
 }

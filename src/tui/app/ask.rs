@@ -46,8 +46,16 @@ impl App {
                 self.composer.set_note("change the command; enter runs it, esc goes back");
                 Want::Frame
             }
+            Did::EditFiles(texts) => Want::Revise(texts),
             Did::Stop => self.stop(),
         }
+    }
+
+    /// What came of the person's editor.
+    pub fn revised(&mut self, came: Result<Vec<String>, String>, now: Instant) -> Want {
+        let Some(dialog) = self.asks.front_mut() else { return Want::Frame };
+        let did = dialog.revised(came, now);
+        self.dialog_did(did, now)
     }
 
     /// The command was changed.

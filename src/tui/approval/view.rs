@@ -9,7 +9,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 
-use super::{Choice, Dialog, Entry, Place, risks};
+use super::{Dialog, Entry, Place, risks};
 use crate::agent::{Answer, Request, What};
 use crate::tui::palette::{Palette, Theme};
 use crate::tui::text::diff::{self, Extent, Look};
@@ -111,7 +111,9 @@ impl Dialog {
             let (mark, style) = if here { ("›", palette.accent) } else { (" ", Style::new()) };
             let decided = match &self.answers[nth] {
                 None => Span::raw(""),
-                Some(Answer::Allow { .. } | Answer::Edited { .. }) => Span::styled("✓ ", palette.good),
+                Some(Answer::Allow { .. } | Answer::Edited { .. } | Answer::Revised { .. }) => {
+                    Span::styled("✓ ", palette.good)
+                }
                 Some(Answer::Refuse { .. }) => Span::styled("⊘ ", palette.bad),
             };
             let what = format!("{} ", nth + 1);
@@ -196,7 +198,7 @@ impl Dialog {
             let mark = Span::styled(format!(" {mark} {}  ", choice.key()), palette.accent);
             let text = match offered {
                 Ok(text) => Line::styled(reveal(&text).replace('\n', " "), style),
-                Err(why) => Line::styled(format!("{} – not offered: {why}", name(choice)), palette.dim),
+                Err(why) => Line::styled(format!("{} – not offered: {why}", choice.name()), palette.dim),
             };
             rows.extend(wrap(&text, width, Hang::under(mark)));
         }
@@ -208,7 +210,7 @@ impl Dialog {
         let mut spans = Vec::new();
         for (choice, _) in self.choices().into_iter().filter(|(_, offered)| offered.is_ok()) {
             spans.push(Span::styled(format!(" {}", choice.key()), palette.accent));
-            spans.push(Span::raw(format!(" {}", name(choice))));
+            spans.push(Span::raw(format!(" {}", choice.name())));
         }
         fit(Line::from(spans), width)
     }
@@ -218,17 +220,6 @@ impl Dialog {
         let many = if self.requests.len() > 1 { " · tab next · Y N all" } else { "" };
         let scrolls = if self.room.1 > self.room.0 { format!(" · {whole}") } else { String::new() };
         Line::styled(format!(" enter choose · esc no{scrolls}{many}"), palette.dim)
-    }
-}
-
-fn name(choice: Choice) -> &'static str {
-    match choice {
-        Choice::Once => "once",
-        Choice::Session => "this session",
-        Choice::Always => "always, by a rule",
-        Choice::Open => "no sandbox",
-        Choice::Edit => "edit",
-        Choice::No => "no",
     }
 }
 
@@ -285,7 +276,7 @@ pub fn title(request: &Request) -> &'static str {
 }
 
 /// Of what is asked, what fits a row.
-fn first_row(request: &Request) -> String {
+pub fn first_row(request: &Request) -> String {
     let text = match &request.what {
         What::Command { line, .. } => format!("$ {line}"),
         What::Typed { text } => format!("> {text}"),
