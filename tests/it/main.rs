@@ -62,6 +62,7 @@ mod newcomer;
 mod newuser;
 #[cfg(target_os = "linux")]
 mod permit;
+mod permit_more;
 #[cfg(target_os = "linux")]
 mod probe;
 mod repl;
@@ -95,6 +96,7 @@ mod tools_look;
 mod tools_notebook;
 mod tools_own;
 mod tools_patch;
+mod tools_revised;
 mod tools_rewrite;
 mod tools_shell;
 mod tools_terminal;

@@ -129,7 +129,7 @@ impl Agent {
         for lift in lifts {
             policy = policy.lifted(lift).unwrap_or(policy);
         }
-        let env = env::under(&self.env, &policy);
+        let env = env::under(&self.env, &self.online, &policy);
         Under { policy: Cow::Owned(policy), env: Cow::Owned(env) }
     }
 
@@ -301,9 +301,9 @@ impl Agent {
 
     /// What is allowed from here on.
     pub fn take_stance(&mut self, stance: Stance) {
-        let Stance { approval, mode, policy, env } = stance;
+        let Stance { approval, mode, policy, env, online } = stance;
         (self.permit.approval, self.permit.mode) = (approval, mode);
-        (self.policy, self.env) = (policy, env);
+        (self.policy, self.env, self.online) = (policy, env, online);
     }
 
     /// Tells the model when what it may do has changed.

@@ -79,6 +79,8 @@ pub struct Stance {
     pub policy: Policy,
     /// The environment of commands under that policy.
     pub env: Vec<(OsString, OsString)>,
+    /// The same where the network is lifted.
+    pub online: Vec<(OsString, OsString)>,
 }
 
 /// One call that a person is to decide about.

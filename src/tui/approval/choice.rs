@@ -57,7 +57,9 @@ pub fn choices(request: &Request) -> Vec<(Choice, Result<String, String>)> {
         true => String::new(),
         false => format!(", with {}", lifts.join(" and ")),
     };
-    let session = offer.session.clone().map(|what| format!("this session: {what}"));
+    let online = matches!(request.what, What::Command { .. }) && offer.lifts.contains(&Lift::Network);
+    let net = if online { format!(", with {}", lifted(&Lift::Network)) } else { String::new() };
+    let session = offer.session.clone().map(|what| format!("this session: {what}{net}"));
     let always = offer.always.clone().map(|rule| format!("always: {}{with}", rule.allow));
     let mut all =
         vec![(Choice::Once, Ok(format!("once{with}"))), (Choice::Session, session), (Choice::Always, always)];
@@ -78,7 +80,7 @@ pub fn choices(request: &Request) -> Vec<(Choice, Result<String, String>)> {
 fn lifted(lift: &Lift) -> String {
     match lift {
         // No sandbox here tells one host from another.
-        Lift::Network => "the network, any host".to_owned(),
+        Lift::Network => "the network (any host)".to_owned(),
         Lift::Path(_) | Lift::GitCommit | Lift::NoSandbox => lift.to_string(),
     }
 }

@@ -218,7 +218,7 @@ impl Dialog {
         }
         let files = new_texts(&self.requests[self.at]);
         if (choice.allows() || choice == Choice::Edit && !files.is_empty()) && !self.seen[self.at] {
-            self.note = Some("look at all of it first: pgdn".to_owned());
+            self.note = Some("look at all of it first".to_owned());
             return Did::Nothing;
         }
         let allow = |offer, scope| Answer::Allow { offer, scope };

@@ -285,6 +285,64 @@ fn a_command_is_edited_elsewhere_and_taken_back() {
     assert_eq!(dialog.edited("touch b".into(), now), Did::Answered(vec![edited]));
 }
 
+/// Of one file; another is removed.
+fn two_files() -> Request {
+    let gone = Preview { path: "old.rs".into(), before: Some("x\n".into()), after: None };
+    let mut request = edit();
+    if let What::Edit { files } = &mut request.what {
+        files.insert(0, gone);
+    }
+    request
+}
+
+#[test]
+fn new_texts_are_edited_elsewhere_and_taken_back() {
+    let (before, after) = match &edit().what {
+        What::Edit { files } => (files[0].before.clone().unwrap(), files[0].after.clone().unwrap()),
+        other => panic!("{other:?}"),
+    };
+    let once = Answer::Allow { offer: 0, scope: Scope::Once };
+    let revised = |text: &str| Answer::Revised { texts: vec![None, Some(text.into())] };
+    for (came, want) in [
+        (Ok(vec![after.clone()]), Ok(once.clone())),
+        (Ok(vec![format!("{after}\n")]), Ok(once)),
+        (Ok(vec!["mine\n".to_owned()]), Ok(revised("mine\n"))),
+        (Ok(vec![before.clone()]), Ok(revised(&before))),
+        (Ok(vec![String::new()]), Err("src/cart.rs came back empty, so nothing was written")),
+        (Ok(vec![" \n".to_owned()]), Err("src/cart.rs came back empty, so nothing was written")),
+        (Ok(vec![]), Err("src/cart.rs did not come back")),
+        (Err("vi did not end well".to_owned()), Err("vi did not end well")),
+    ] {
+        let (mut dialog, now) = shown(vec![two_files()], (80, 30));
+        let texts = vec![("src/cart.rs".to_owned(), after.clone())];
+        assert_eq!(dialog.key(char('e'), now), Did::EditFiles(texts));
+        let did = dialog.revised(came, now);
+        match want {
+            Ok(answer) => assert_eq!(did, Did::Answered(vec![answer])),
+            Err(why) => {
+                assert_eq!((did, dialog.open()), (Did::Nothing, 1));
+                assert!(drawn(&mut dialog, (80, 30)).contains(why), "{why}");
+                assert_eq!(dialog.key(char('y'), now), Did::Nothing, "typed in the editor perhaps");
+                assert!(matches!(dialog.key(char('y'), now + LATE), Did::Answered(_)));
+            }
+        }
+    }
+}
+
+#[test]
+fn new_texts_are_edited_only_when_all_of_the_change_was_on_screen() {
+    let mut long = edit();
+    if let What::Edit { files } = &mut long.what {
+        files[0].after = Some((0..200).map(|n| format!("line {n}\n")).collect());
+    }
+    let (mut dialog, now) = shown(vec![long], (80, 20));
+    assert_eq!(dialog.key(char('e'), now), Did::Nothing);
+    assert!(drawn(&mut dialog, (80, 20)).contains("look at all of it first"));
+    dialog.key(key(KeyCode::End), now);
+    drawn(&mut dialog, (80, 20));
+    assert!(matches!(dialog.key(char('e'), now), Did::EditFiles(_)));
+}
+
 fn any_key() -> impl Strategy<Value = KeyEvent> {
     let code = prop_oneof![
         any::<char>().prop_map(KeyCode::Char),

@@ -73,9 +73,11 @@ impl Dialog {
         self.seen[self.at] |= self.scroll + room == body.len();
         let left = body.len() - room - self.scroll;
         if left > 0
+            && self.entry.is_none()
             && let Some(last) = foot.last_mut()
         {
-            *last = fit(Line::styled(format!(" ⋯ {left} more rows below: pgdn"), palette.warn), width);
+            let note = self.note.as_ref().map_or(String::new(), |note| format!(" {} ·", reveal(note)));
+            *last = fit(Line::styled(format!("{note} ⋯ {left} more rows below: pgdn"), palette.warn), width);
         }
         head.extend(body.iter().skip(self.scroll).take(room).cloned());
         head.extend(foot);
