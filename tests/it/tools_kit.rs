@@ -58,6 +58,7 @@ impl Bench {
             hide: vec![],
             own: vec![],
             watch: vec![],
+            opened: vec![],
             net: Net::Full,
             git: GitAccess::Commit,
             tmp: None,

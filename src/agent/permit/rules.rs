@@ -102,10 +102,12 @@ impl Rule {
 
     fn check(&self) -> Result<(), String> {
         self.words()?;
-        match self.lifts.contains(&Lift::NoSandbox) {
-            true => Err("no rule runs a command without the sandbox".to_owned()),
-            false => Ok(()),
-        }
+        let fault = self.lifts.iter().find_map(|lift| match lift {
+            Lift::NoSandbox => Some("no rule runs a command without the sandbox"),
+            Lift::Steering(_) => Some("no rule opens what steers other programs"),
+            Lift::Path(_) | Lift::GitCommit | Lift::Network => None,
+        });
+        fault.map_or(Ok(()), |fault| Err(fault.to_owned()))
     }
 
     fn words(&self) -> Result<(Vec<String>, More), String> {

@@ -81,7 +81,7 @@ fn lifted(lift: &Lift) -> String {
     match lift {
         // No sandbox here tells one host from another.
         Lift::Network => "the network (any host)".to_owned(),
-        Lift::Path(_) | Lift::GitCommit | Lift::NoSandbox => lift.to_string(),
+        Lift::Steering(_) | Lift::Path(_) | Lift::GitCommit | Lift::NoSandbox => lift.to_string(),
     }
 }
 

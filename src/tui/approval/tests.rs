@@ -17,6 +17,8 @@ use crate::tools::Preview;
 use crate::tui::palette::{Palette, Theme};
 use crate::tui::text::shot::shot;
 
+mod looks;
+
 const LATE: Duration = Duration::from_secs(1);
 
 fn key(code: KeyCode) -> KeyEvent {
@@ -123,18 +125,6 @@ fn wanted(dialog: &mut Dialog, width: u16) -> String {
 
 fn plain(text: &str) -> String {
     text.lines().filter_map(|line| line.strip_prefix('│')).map(|line| format!("{line}\n")).collect()
-}
-
-#[test]
-fn the_dialog_at_three_widths() {
-    for width in [40, 80, 120] {
-        let mut all = String::new();
-        for requests in [vec![risky()], vec![command("cargo test cart::")], vec![edit()]] {
-            all += &wanted(&mut Dialog::new(1, requests, Instant::now()), width);
-            all += "\n\n";
-        }
-        insta::assert_snapshot!(format!("dialog_{width}"), all.trim_end());
-    }
 }
 
 #[test]
