@@ -61,8 +61,11 @@ pub fn choices(request: &Request) -> Vec<(Choice, Result<String, String>)> {
     let net = if online { format!(", with {}", lifted(&Lift::Network)) } else { String::new() };
     let session = offer.session.clone().map(|what| format!("this session: {what}{net}"));
     let always = offer.always.clone().map(|rule| format!("always: {}{with}", rule.allow));
-    let mut all =
-        vec![(Choice::Once, Ok(format!("once{with}"))), (Choice::Session, session), (Choice::Always, always)];
+    let mut all = vec![(Choice::Once, Ok(format!("once{with}"))), (Choice::Session, session)];
+    // Rules are for commands.
+    if let What::Command { .. } = request.what {
+        all.push((Choice::Always, always));
+    }
     if request.offers.len() > 1 {
         all.push((Choice::Open, Ok("once, without the sandbox".to_owned())));
     }
@@ -81,7 +84,8 @@ fn lifted(lift: &Lift) -> String {
     match lift {
         // No sandbox here tells one host from another.
         Lift::Network => "the network (any host)".to_owned(),
-        Lift::Steering(_) | Lift::Path(_) | Lift::GitCommit | Lift::NoSandbox => lift.to_string(),
+        Lift::Steering(_) => "this one file".to_owned(),
+        Lift::Path(_) | Lift::GitCommit | Lift::NoSandbox => lift.to_string(),
     }
 }
 

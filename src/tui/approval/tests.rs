@@ -16,6 +16,7 @@ use crate::sandbox::Lift;
 use crate::tools::Preview;
 use crate::tui::palette::{Palette, Theme};
 use crate::tui::text::shot::shot;
+use crate::tui::text::width as text_width;
 
 mod looks;
 
@@ -100,7 +101,10 @@ fn drawn(dialog: &mut Dialog, (width, height): (u16, u16)) -> String {
     let mut buffer = Buffer::empty(area);
     dialog.render(area, &mut buffer, &Palette::new(Theme::Ansi));
     let row = |y| {
-        let cells = (0..width).map(|x| buffer.cell((x, y)).unwrap()).filter(|cell| !cell.symbol().is_empty());
+        // Behind a wide character stands a cell that is not drawn.
+        let wide =
+            |x: u16| x > 0 && buffer.cell((x - 1, y)).is_some_and(|before| text_width(before.symbol()) > 1);
+        let cells = (0..width).filter(|x| !wide(*x)).map(|x| buffer.cell((x, y)).unwrap());
         let mut spans: Vec<Span<'static>> =
             cells.map(|cell| Span::styled(cell.symbol().to_owned(), look(cell))).collect();
         while spans.last().is_some_and(|last| last.content == " " && last.style.bg.is_none()) {
@@ -210,7 +214,7 @@ fn what_was_not_seen_to_its_end_is_not_allowed() {
     let (mut dialog, now) = shown(vec![command(&long)], (60, 20));
     for c in ['y', 'a'] {
         assert_eq!(dialog.key(char(c), now), Did::Nothing);
-        assert!(drawn(&mut dialog, (60, 20)).contains("more rows below"));
+        assert!(drawn(&mut dialog, (60, 20)).contains("more: pgdn"));
     }
     for _ in 0..10 {
         dialog.key(key(KeyCode::PageDown), now);

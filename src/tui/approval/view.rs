@@ -9,7 +9,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 
-use super::{Dialog, Entry, Place, risks};
+use super::{Choice, Dialog, Entry, Place, risks};
 use crate::agent::{Answer, Request, What};
 use crate::tui::palette::{Palette, Theme};
 use crate::tui::text::diff::{self, Extent, Look};
@@ -77,10 +77,13 @@ impl Dialog {
             && let Some(last) = foot.last_mut()
         {
             let note = self.note.as_ref().map_or(String::new(), |note| format!(" {} ·", reveal(note)));
-            *last = fit(Line::styled(format!("{note} ⋯ {left} more rows below: pgdn"), palette.warn), width);
+            *last = fit(Line::styled(format!("{note} ⋯ {left} more: pgdn"), palette.warn), width);
         }
         head.extend(body.iter().skip(self.scroll).take(room).cloned());
         head.extend(foot);
+        // The end of what is being entered stays in sight.
+        let over = if self.entry.is_some() { head.len().saturating_sub(height) } else { 0 };
+        head.drain(..over);
         head.truncate(height);
         head
     }
@@ -158,6 +161,10 @@ impl Dialog {
 
     fn foot(&self, width: usize, palette: &Palette, detail: Detail) -> Vec<Line<'static>> {
         let mut rows = Vec::new();
+        if detail == Detail::Keys && self.entry.is_none() && !risks(self.request()).is_empty() {
+            let all = risks(self.request()).join(", ");
+            rows.push(fit(Line::styled(format!(" ! {all}"), palette.warn), width));
+        }
         if detail != Detail::Keys {
             let place = match &self.request().what {
                 What::Command { cwd, .. } => format!("in {} · ", cwd.display()),
@@ -207,21 +214,30 @@ impl Dialog {
         rows
     }
 
-    /// The choices by their keys alone.
+    /// The choices in one row: by their keys alone where there is no room for a word.
     fn keys(&self, width: usize, palette: &Palette) -> Line<'static> {
-        let mut spans = Vec::new();
-        for (choice, _) in self.choices().into_iter().filter(|(_, offered)| offered.is_ok()) {
-            spans.push(Span::styled(format!(" {}", choice.key()), palette.accent));
-            spans.push(Span::raw(format!(" {}", choice.name())));
-        }
-        fit(Line::from(spans), width)
+        let choices = self.choices();
+        let offered = choices.iter().enumerate().filter(|(_, (_, offered))| offered.is_ok());
+        let row = |named: bool| {
+            let one = |(nth, (choice, _)): (usize, &(Choice, _))| {
+                let mark = if nth == self.row { "›" } else { " " };
+                let name = if named { format!(" {} ", choice.name()) } else { String::new() };
+                [Span::styled(format!("{mark}{}", choice.key()), palette.accent), Span::raw(name)]
+            };
+            Line::from(offered.clone().flat_map(one).collect::<Vec<_>>())
+        };
+        let named = row(true);
+        if named.width() <= width { named } else { fit(row(false), width) }
     }
 
     fn hint(&self, palette: &Palette) -> Line<'static> {
         let whole = if self.whole { "v choices" } else { "v scroll" };
-        let many = if self.requests.len() > 1 { " · tab next · Y N all" } else { "" };
         let scrolls = if self.room.1 > self.room.0 { format!(" · {whole}") } else { String::new() };
-        Line::styled(format!(" enter choose · esc no{scrolls}{many}"), palette.dim)
+        let keys = match self.requests.len() {
+            0 | 1 => "enter choose · esc no",
+            _ => "enter · tab next · Y all · esc none",
+        };
+        Line::styled(format!(" {keys}{scrolls}"), palette.dim)
     }
 }
 
@@ -321,6 +337,6 @@ fn entered(entry: &Entry, width: usize, palette: &Palette) -> Vec<Line<'static>>
     };
     let text = Line::raw(format!("{}█", reveal(text)));
     let mut rows = wrap(&text, width, Hang::under(Span::styled(mark, palette.accent)));
-    rows.push(fit(Line::styled(format!(" {hint}"), palette.dim), width));
+    rows.extend(wrap(&Line::styled(hint, palette.dim), width, Hang::under(" ")));
     rows
 }
