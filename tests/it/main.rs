@@ -67,6 +67,7 @@ mod permit_more;
 mod probe;
 mod repl;
 mod repl_ask;
+mod repl_bad;
 mod repl_more;
 mod repl_plain;
 mod run_on;
