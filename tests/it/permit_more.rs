@@ -36,7 +36,9 @@ fn an_edit_is_made_as_the_person_changed_it() {
         let heard = project.play(&server, &["go"], &mut |requests, _| {
             let What::Edit { files } = &requests[0].what else { panic!("{:?}", requests[0].what) };
             assert_eq!(files[0].after.as_deref(), Some("one\n2\n"));
-            meanwhile.map(|text| std::fs::write(&file, text).unwrap());
+            if let Some(text) = meanwhile {
+                std::fs::write(&file, text).unwrap();
+            }
             Some(vec![Answer::Revised { texts: texts.clone() }])
         });
         assert_eq!(heard.states(), [state], "{texts:?}");

@@ -190,7 +190,8 @@ impl Agent {
                 (Leave::Run(Box::new(allowed)), decision)
             }
         };
-        self.note_decision(&call, decision).await;
+        let what = request.what.brief();
+        self.push(Body::Mark(Mark::Decided { call: call.id.clone(), what, decision })).await;
         leave
     }
 
@@ -223,14 +224,6 @@ impl Agent {
             }
             Scope::Once | Scope::Session | Scope::Always(_) => Decision::Once { lifts: words },
         }
-    }
-
-    async fn note_decision(&mut self, call: &ToolCall, decision: Decision) {
-        let what = match &call.action {
-            Action::Shell { command, .. } => command.clone(),
-            action => action.title(),
-        };
-        self.push(Body::Mark(Mark::Decided { call: call.id.clone(), what, decision })).await;
     }
 
     fn grant(&mut self, call: &ToolCall, lifts: &[Lift], rules: &Rules) {

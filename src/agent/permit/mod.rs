@@ -130,6 +130,24 @@ pub enum What {
     },
 }
 
+impl What {
+    /// In a line, as what is to be done; a command word for word.
+    pub fn brief(&self) -> String {
+        match self {
+            Self::Command { line, .. } => line.clone(),
+            Self::Typed { text } => format!("type {text}"),
+            Self::Script { tool, .. } => tool.clone(),
+            Self::Edit { files } => {
+                let names: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
+                format!("edit {}", names.join(", "))
+            }
+            Self::Write { path, .. } => format!("write {path}"),
+            Self::Read { path } => format!("read {path}"),
+            Self::Fetch { url } => format!("get {url}"),
+        }
+    }
+}
+
 /// Who wants to know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asker {

@@ -115,6 +115,9 @@ impl Rule {
             Some(body) => (body, More::Anything),
             None => (self.allow.as_str(), More::Nothing),
         };
+        if body.contains(crate::model::steers) {
+            return Err("no rule can be made of this: it holds characters that are not seen".to_owned());
+        }
         let line = Line::read(body);
         let words = line.plain().map_err(|why| format!("no rule can be made of this: {why}"))?;
         if words.len() < 2 {

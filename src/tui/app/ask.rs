@@ -9,7 +9,7 @@ use crate::model::Mark;
 
 use super::{App, Want};
 use crate::tui::approval::{Dialog, Did};
-use crate::tui::cell::Tone;
+use crate::tui::cell::{Tone, decided};
 use crate::tui::host;
 
 impl App {
@@ -77,12 +77,8 @@ impl App {
     pub(super) fn marked(&mut self, mark: &Mark) {
         match mark {
             Mark::Decided { what, decision, .. } => {
-                let words = decision.words();
-                let (tone, words) = match words.strip_prefix('⊘') {
-                    Some(rest) => (Tone::Refused, rest),
-                    None => (Tone::Allowed, words.trim_start_matches('✓')),
-                };
-                self.tell(tone, format!("{} · {what}", words.trim()));
+                let (tone, text) = decided(what, decision);
+                self.tell(tone, text);
             }
             Mark::Stance { mode, sandbox } => {
                 self.tell(Tone::Dim, format!("mode {mode} · {sandbox} sandbox"));

@@ -62,7 +62,7 @@ enum Place {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Did {
     Nothing,
-    /// It was typed before the dialog could be read: it belongs to the composer.
+    /// It is the composer's: it was typed before the dialog could be read, or is about the terminal.
     Typed(KeyEvent),
     /// All is decided, in the order of the requests.
     Answered(Vec<Answer>),
@@ -151,6 +151,8 @@ impl Dialog {
         match self.entry.take() {
             _ if control && key.code == KeyCode::Char('c') => Did::Stop,
             Some(entry) => self.typed(entry, key, now),
+            // The terminal's business, not the question's.
+            None if control && matches!(key.code, KeyCode::Char('z' | 'l')) => Did::Typed(key),
             None if control || key.modifiers.contains(KeyModifiers::ALT) => Did::Nothing,
             None => self.pressed(key.code, now),
         }
@@ -232,10 +234,16 @@ impl Dialog {
                 }
                 Did::Nothing
             }
-            Choice::Edit => match &self.requests[self.at].what {
+            Choice::Edit if files.is_empty() => match &self.requests[self.at].what {
                 What::Command { line, .. } => Did::EditCommand(line.clone()),
-                _ => Did::EditFiles(files),
+                What::Typed { .. }
+                | What::Script { .. }
+                | What::Edit { .. }
+                | What::Write { .. }
+                | What::Read { .. }
+                | What::Fetch { .. } => Did::Nothing,
             },
+            Choice::Edit => Did::EditFiles(files),
             Choice::No => {
                 self.entry = Some(Entry::Reason(String::new()));
                 Did::Nothing

@@ -295,18 +295,8 @@ pub fn title(request: &Request) -> &'static str {
 
 /// Of what is asked, what fits a row.
 pub fn first_row(request: &Request) -> String {
-    let text = match &request.what {
-        What::Command { line, .. } => format!("$ {line}"),
-        What::Typed { text } => format!("> {text}"),
-        What::Script { tool, .. } => tool.clone(),
-        What::Edit { files } => {
-            let names: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
-            format!("edit {}", names.join(", "))
-        }
-        What::Write { path, .. } => format!("write {path}"),
-        What::Read { path } => format!("read {path}"),
-        What::Fetch { url } => format!("get {url}"),
-    };
+    let mark = if let What::Command { .. } = request.what { "$ " } else { "" };
+    let text = format!("{mark}{}", request.what.brief());
     reveal(&text).replace('\n', " ↵ ").replace('\t', " ")
 }
 

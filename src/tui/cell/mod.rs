@@ -16,7 +16,7 @@ use super::palette::Palette;
 use super::text::{self, Hang};
 
 pub use call::{seconds, task_rows};
-pub use history::{of_items, push};
+pub use history::{decided, of_items, push};
 pub use looks::is_look;
 
 /// One thing that happened.
@@ -123,7 +123,7 @@ impl Cell {
 impl Called {
     fn source(&self) -> String {
         let head = match &self.action {
-            Action::Shell { command, .. } => format!("$ {command}"),
+            Action::Shell { command, .. } => format!("$ {}", text::reveal(command)),
             other => other.title(),
         };
         format!("{head}\n{}", self.outcome.text.trim_end())

@@ -8,6 +8,7 @@ use crate::agent::{End, Event};
 use crate::model::{Action, Body, Item, Mark, Part, Reply, TodoItem, ToolResult, Usage};
 use crate::tui::cell::{Called, Cell, Tone};
 use crate::tui::live::Live;
+use crate::tui::text;
 use crate::tui::transcript::Transcript;
 
 impl Plain {
@@ -139,7 +140,7 @@ impl Plain {
             Mark::Decided { what, decision, .. } => {
                 let words = decision.words();
                 let words = words.trim_start_matches(['✓', '⊘', ' ']);
-                self.tell(Tone::Allowed, format!("{words}: {what}"));
+                self.tell(Tone::Allowed, format!("{words}: {}", text::first_line(what)));
             }
             Mark::Stance { mode, sandbox } => self.tell(Tone::Dim, format!("mode {mode}, {sandbox} sandbox")),
             Mark::Switched { .. }
