@@ -68,11 +68,11 @@ pub async fn run(host: Arc<dyn Host>, opened: Opened, start: Start) -> io::Resul
     plain.begin_with(&start, Instant::now());
     loop {
         plain.prompt();
-        Output.write_all(plain.take(Instant::now()).as_bytes())?;
         if std::mem::take(&mut plain.stale) {
-            // What was half typed belongs to no question.
+            // What was half typed belongs to no question. Before it is there: what comes then is an answer.
             lines.drain();
         }
+        Output.write_all(plain.take(Instant::now()).as_bytes())?;
         let (due, free) = (plain.due(), plain.is_free());
         let next = tokio::select! {
             biased;
