@@ -27,7 +27,7 @@ use tokio::sync::mpsc::Receiver;
 use crate::agent::Event;
 use crate::model::{Body, Item, Mark, Model, TodoItem, Usage};
 
-use super::approval::Dialog;
+use super::approval::{Dialog, NewText};
 use super::board;
 use super::cell::{self, Cell, Fold, Tone, View};
 use super::composer::{Command, Composer, Draft, Keymap, Settings};
@@ -55,6 +55,8 @@ pub enum Want {
     Suspend,
     /// Give the terminal to an editor.
     Editor,
+    /// The same, for the new texts of an edit that is asked about, one after the other.
+    Revise(Vec<NewText>),
     PasteClipboard,
     /// For the system's clipboard.
     Copy(String),
