@@ -3,7 +3,8 @@
 use crate::harness::bind::KINDS;
 use crate::harness::kit::{Kit, Source};
 use crate::harness::layers::{Case, File, near};
-use crate::harness::load::{LoadError, wrong_pattern};
+use crate::harness::claim::wrong_pattern;
+use crate::harness::load::LoadError;
 use crate::harness::manifest::DialectKind;
 use crate::harness::tool::Tool;
 
