@@ -29,8 +29,8 @@ use super::programs::{self, Programs};
 use super::template::{BARE, FACTS, Origin, Texts, Values};
 use super::tool::{Tool, Tools};
 use super::{
-    Carried, Compaction, Harness, Masked, Rules, Saying, Submitted, Verdict, View, dialect, facts, remind, render,
-    tell,
+    Carried, Compaction, Harness, Masked, Rules, Saying, Submitted, Verdict, View, dialect, facts, remind,
+    render, tell,
 };
 
 /// A harness made from files.

@@ -42,7 +42,9 @@ pub use external::{NoPrograms, Program, Programs, Started, Tree};
 pub use live::{Live, Look};
 pub use load::{LOCAL, Library, Listing, LoadError};
 pub use manifest::{Kept, Show, Strategy};
-pub use sample::{Sample, Traits, carried, model as sample_model, prompt as sample_prompt, scene as sample_scene, tokens};
+pub use sample::{
+    Sample, Traits, carried, model as sample_model, prompt as sample_prompt, scene as sample_scene, tokens,
+};
 pub use saying::{Saying, Told};
 pub use spell::Spelled;
 pub use wish::{asks_for_change, asks_for_repair, only_asks};

@@ -139,7 +139,8 @@ fn traits(kit: &Kit) -> Traits {
         edits: EDITS.into_iter().filter(does).collect(),
         parallel: manifest.turn.parallel,
         echo: manifest.thinking.echo.clone(),
-        text: matches!(dialect.kind, DialectKind::Fenced | DialectKind::Json) || dialect.offer == Offer::Prompt,
+        text: matches!(dialect.kind, DialectKind::Fenced | DialectKind::Json)
+            || dialect.offer == Offer::Prompt,
         output: (
             manifest.output.bytes.unwrap_or(MOST_BYTES).min(MOST_BYTES),
             manifest.output.lines.unwrap_or(MOST_LINES).min(MOST_LINES),

@@ -11,7 +11,9 @@ mod draw;
 mod facts;
 mod hear;
 mod keys;
+mod past;
 mod send;
+mod speak;
 mod work;
 
 use std::collections::VecDeque;
@@ -38,6 +40,7 @@ use super::pager::Pager;
 use super::palette::{Palette, Theme};
 use super::transcript::Transcript;
 
+pub(crate) use choose::{behind, compared};
 pub use command::commands;
 pub use work::{Done, Jobs};
 
@@ -97,6 +100,8 @@ pub struct App {
     prompted: bool,
     /// How often somebody was wished to be spoken to.
     wishes: u64,
+    /// How often a list to choose from was asked for.
+    listed: u64,
     /// Since when the model is being learnt of.
     learning: Option<Instant>,
     /// The next change of who speaks was told of already.
@@ -181,6 +186,7 @@ impl App {
             save_at: None,
             prompted: false,
             wishes: 0,
+            listed: 0,
             learning: None,
             quiet_switch: false,
             kept_open: None,

@@ -8,10 +8,12 @@ use std::time::{Duration, Instant};
 use super::lines::Lines;
 use super::*;
 use crate::agent::{Answer, Asker, Desk, Offer, Request, Rule, Scope, SessionMode, Stance, Stopper, What};
-use crate::harness::sample_model;
+use crate::harness::{Carried, sample_model};
 use crate::model::{BlobId, CallId, ItemId, Model};
 use crate::tui::cell::tests::all;
-use crate::tui::host::{HarnessRow, ModelRow, Reach, Report, SessionRow, Speaks, Spoken, Which, Wish};
+use crate::tui::host::{
+    Because, HarnessRow, ModelRow, Reach, Report, SessionRow, Speaks, Spoken, Which, Wish,
+};
 use crate::tui::transcript::Speech;
 
 /// A host that has nothing.
@@ -24,6 +26,22 @@ impl Host for Nobody {
 
     fn speaker(&self, _: &Wish) -> Result<Spoken, String> {
         Err("nobody".to_owned())
+    }
+
+    fn model(&self, _: &str, _: &str) -> Result<Model, String> {
+        Err("nobody".to_owned())
+    }
+
+    fn carried(&self, _: &Model, _: &str) -> Vec<(String, Carried)> {
+        Vec::new()
+    }
+
+    fn items(&self, _: &str) -> Result<Vec<Item>, String> {
+        Err("nothing".to_owned())
+    }
+
+    fn forget_session(&self, _: &str) -> Result<(), String> {
+        Err("nothing".to_owned())
     }
 
     fn harnesses(&self, _: &Model) -> Vec<HarnessRow> {
@@ -50,7 +68,7 @@ impl Host for Nobody {
         Err("nothing".to_owned())
     }
 
-    fn make_first(&self, _: &str, _: &str) -> Result<String, String> {
+    fn make_first(&self, _: &Wish) -> Result<String, String> {
         Err("nothing".to_owned())
     }
 
@@ -89,7 +107,7 @@ fn begun(change: impl Fn(&mut Facts)) -> (Plain, tokio::sync::mpsc::Receiver<Op>
     let keep = Box::new(|_: &[u8]| BlobId(String::new()));
     let link = Link { ops, desk: Desk::default(), stopper: Stopper::default(), keep };
     let model = sample_model();
-    let speaks = Speaks { model, harness: "minimal".into(), auto: false, speech: Speech::Prose };
+    let speaks = Speaks { model, harness: "minimal".into(), because: Because::Named, speech: Speech::Prose };
     let mut facts = Facts {
         speaks,
         session: String::new(),
