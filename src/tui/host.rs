@@ -263,6 +263,8 @@ pub trait Host: Send + Sync {
     fn open(&self, which: &Which) -> Result<Opened, String>;
     /// Who would speak.
     fn speaker(&self, wish: &Wish) -> Result<Spoken, String>;
+    /// This is what was chosen: sessions that are begun from now on go by it. Waits for nothing.
+    fn keep(&self, wish: &Wish);
     /// What is known of a model by name.
     fn model(&self, provider: &str, name: &str) -> Result<Model, String>;
     fn harnesses(&self, model: &Model) -> Vec<HarnessRow>;

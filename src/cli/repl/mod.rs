@@ -309,11 +309,13 @@ impl Host for Repl {
     }
 
     fn speaker(&self, wish: &Wish) -> Result<Spoken, String> {
-        let spoken = self.speaker_for(wish).map_err(said)?;
+        self.speaker_for(wish).map_err(said)
+    }
+
+    fn keep(&self, wish: &Wish) {
         if wish.lasts == Lasts::Run {
             held(&self.changed).wish = Some(wish.clone());
         }
-        Ok(spoken)
     }
 
     fn model(&self, provider: &str, name: &str) -> Result<Model, String> {

@@ -95,6 +95,8 @@ pub struct App {
     changed: Option<Receiver<Event>>,
     /// The harness before this one.
     before: Option<String>,
+    /// The harness that is to speak, until the agent says that it does.
+    next: Option<String>,
     save_at: Option<Instant>,
     /// The turn answers something that the person said.
     prompted: bool,
@@ -183,6 +185,7 @@ impl App {
             notice: None,
             changed: Some(events),
             before: None,
+            next: None,
             save_at: None,
             prompted: false,
             wishes: 0,
@@ -345,7 +348,8 @@ impl App {
         // Nor is whom that one was to speak to from now on.
         self.wishes += 1;
         self.learning = None;
-        (self.quiet_switch, self.prompted, self.before) = (false, false, None);
+        (self.quiet_switch, self.prompted) = (false, false);
+        (self.before, self.next) = (None, None);
         self.asks.clear();
         self.editing = None;
         self.todo.clear();

@@ -86,13 +86,14 @@ impl App {
     fn speak_and(&mut self, wish: Wish, after: After) -> Want {
         let nth = self.next_wish();
         self.aside(
-            move |host| host.speaker(&wish),
-            move |app, came| {
+            move |host| (host.speaker(&wish), wish),
+            move |app, (came, wish)| {
                 if nth != app.wishes {
                     return Want::Nothing;
                 }
                 match came {
                     Ok(spoken) => {
+                        app.host.keep(&wish);
                         app.spoken(spoken);
                         if let After::Model(wish) = after {
                             app.chosen(wish);
@@ -165,8 +166,10 @@ impl App {
 
     /// Until the agent says that it is so, the person hears when it will be.
     fn told_of(&mut self, speaks: &Speaks) {
-        if self.facts.speaks.harness != speaks.harness {
-            self.before = Some(self.facts.speaks.harness.clone());
+        let now = self.next.replace(speaks.harness.clone());
+        let now = now.unwrap_or_else(|| self.facts.speaks.harness.clone());
+        if now != speaks.harness {
+            self.before = Some(now);
         }
         if self.working() {
             let said = format!("{} under {} from the next request on", speaks.model.name, speaks.harness);

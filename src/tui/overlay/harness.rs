@@ -133,10 +133,14 @@ impl HarnessPicker {
             said.push(Line::styled(text::clean_line(&self.effect(row)).into_owned(), p.text));
             detail = details(row, p);
         }
-        let keys = format!(
-            "enter switch now · ctrl+s this session only · ctrl+d default for {} · ctrl+p compare · esc",
-            text::clean_line(&family(&self.model.name))
-        );
+        let family = family(&self.model.name);
+        let choose = match self.under() {
+            Some(HarnessRow { fit: Fit::Cannot(_), .. }) | None => String::new(),
+            Some(_) => {
+                format!("enter switch now · ctrl+s this session only · ctrl+d default for {family} · ")
+            }
+        };
+        let keys = format!("{}ctrl+p compare · esc", text::clean_line(&choose));
         let parts = Parts {
             head: self.head(p),
             list: &mut self.list,

@@ -10,7 +10,7 @@ use crate::tui::text::{self, Hang};
 /// Columns from which the detail stands at the right.
 const WIDE: usize = 110;
 /// Columns of it there.
-const DETAIL: usize = 46;
+const DETAIL: std::ops::RangeInclusive<usize> = 46..=80;
 /// What stands between.
 const GAP: &str = " │ ";
 /// Rows from which there is a detail below.
@@ -47,11 +47,12 @@ impl Parts<'_> {
         let room = left.saturating_sub(said.len()).max(1);
         let wanted = list.sight_of_all().max(1);
         let mut out = vec![text::fit(head, width)];
-        if width >= WIDE {
-            let detail = ended(fold(&detail, DETAIL, usize::MAX), end, room);
-            let most = room.min(wanted.max(detail.len()));
-            let lefts = listed(list, none, (width - DETAIL - text::width(GAP), most), p);
-            out.extend(beside(lefts, detail, width, p));
+        if width >= WIDE && !detail.is_empty() {
+            let right = columns(width);
+            let left = width - right - text::width(GAP);
+            let detail = ended(fold(&detail, right, usize::MAX), end, room);
+            let rows = listed(list, none, (left, room.min(wanted.max(detail.len()))), p);
+            out.extend(beside(rows, detail, left, p));
         } else {
             let detail = fold(&detail, width, usize::MAX);
             let under = if small { 0 } else { detail.len().min(room / 2).max(room.saturating_sub(wanted)) };
@@ -69,7 +70,7 @@ impl Parts<'_> {
 
 /// Columns that a detail has.
 pub(super) fn columns(width: usize) -> usize {
-    if width >= WIDE { DETAIL } else { width }
+    if width >= WIDE { (width / 3).clamp(*DETAIL.start(), *DETAIL.end()) } else { width }
 }
 
 /// A fact with its name before it.
@@ -108,6 +109,8 @@ fn fold(lines: &[Line<'static>], width: usize, most: usize) -> Vec<Line<'static>
 fn ended(mut rows: Vec<Line<'static>>, end: End, most: usize) -> Vec<Line<'static>> {
     if end == End::Tail {
         rows.drain(..rows.len().saturating_sub(most));
+        let blank = rows.iter().take_while(|row| row.width() == 0).count();
+        rows.drain(..blank);
     }
     rows.truncate(most);
     rows
@@ -116,17 +119,18 @@ fn ended(mut rows: Vec<Line<'static>>, end: End, most: usize) -> Vec<Line<'stati
 fn beside(
     left: Vec<Line<'static>>,
     right: Vec<Line<'static>>,
-    width: usize,
+    columns: usize,
     p: &Palette,
 ) -> Vec<Line<'static>> {
-    let columns = width - DETAIL - text::width(GAP);
     let count = left.len().max(right.len());
-    let mut right = right.into_iter();
-    let mut left = left.into_iter();
+    let (mut left, mut right) = (left.into_iter(), right.into_iter());
     let row = |_| {
         let mut line = text::pad(left.next().unwrap_or_default(), columns);
         line.spans.push(Span::styled(GAP, p.dim));
-        line.spans.extend(right.next().unwrap_or_default().spans);
+        let detail = right.next().unwrap_or_default();
+        line.spans.extend(
+            detail.spans.into_iter().map(|span| Span::styled(span.content, detail.style.patch(span.style))),
+        );
         line
     };
     (0..count).map(row).collect()

@@ -164,6 +164,7 @@ impl Plain {
                     if before != next {
                         plain.before = Some(before.clone());
                     }
+                    plain.host.keep(&wish);
                     plain.spoken(spoken);
                     plain.tell(Tone::Dim, format!("{} from the next request on", plain.who()));
                     if let Some((_, carried)) = carried.filter(|(_, carried)| carried.messages > 0) {

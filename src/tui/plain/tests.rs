@@ -28,6 +28,8 @@ impl Host for Nobody {
         Err("nobody".to_owned())
     }
 
+    fn keep(&self, _: &Wish) {}
+
     fn model(&self, _: &str, _: &str) -> Result<Model, String> {
         Err("nobody".to_owned())
     }
