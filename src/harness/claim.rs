@@ -82,7 +82,7 @@ impl Manifest {
 /// The pattern of a model's kin: `kimi-*` of `kimi-k3`, `qwen*` of `org/Qwen3-8B`. Who made it is left out,
 /// as [`in_family`] does.
 pub fn family(model: &str) -> String {
-    let name = own_name(model).to_lowercase();
+    let name = own_name(model).to_ascii_lowercase();
     let letters = name.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(name.len());
     let stem = if letters >= TELLING {
         letters

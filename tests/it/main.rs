@@ -29,6 +29,7 @@ mod exec_stop;
 mod exec_stream;
 mod external;
 mod external_bad;
+mod family;
 mod fifteen;
 mod gate;
 mod harness;
