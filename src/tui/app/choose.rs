@@ -57,7 +57,7 @@ impl App {
         }
         let (provider, name) = match name.split_once('/') {
             Some((provider, name)) => (provider.to_owned(), name.to_owned()),
-            None => (self.facts.speaks.model.provider.clone(), name.to_owned()),
+            None => (self.due().model.provider.clone(), name.to_owned()),
         };
         let lasts = match word {
             None => Lasts::Run,
@@ -87,7 +87,7 @@ impl App {
             "models",
             |host| Ok(host.models()),
             move |app, models| {
-                Overlay::Model(ModelPicker::new(purpose, &app.facts.speaks, app.history.cached, models))
+                Overlay::Model(ModelPicker::new(purpose, app.due(), app.history.cached, models))
             },
         )
     }
@@ -147,7 +147,7 @@ impl App {
     pub(super) fn harness_command(&mut self, args: &str) -> Want {
         match behind(args, &["session", "default", "compare"]) {
             ("", _) => {
-                let model = self.facts.speaks.model.clone();
+                let model = self.due().model.clone();
                 self.pick_harness(move |_| Ok(model))
             }
             ("-", _) => match self.before.clone() {
@@ -166,7 +166,7 @@ impl App {
 
     /// The harness in use and another, side by side.
     fn compare(&mut self, id: String) -> Want {
-        let speaks = self.facts.speaks.clone();
+        let speaks = self.due().clone();
         self.aside(
             move |host| compared(&host.harnesses(&speaks.model), &speaks.harness, &id),
             |app, came| {
@@ -203,7 +203,7 @@ impl App {
                 if app.history.messages > 0 {
                     app.count_carried(model.clone());
                 }
-                Overlay::Harness(HarnessPicker::new(&app.facts.speaks, model, app.history, rows))
+                Overlay::Harness(HarnessPicker::new(app.due(), model, app.history, rows))
             },
         )
     }
@@ -227,7 +227,8 @@ impl App {
         let did = picker.key(key);
         let model = picker.model();
         let named = (model.provider.clone(), model.name.clone());
-        let moves = named != (self.facts.speaks.model.provider.clone(), self.facts.speaks.model.name.clone());
+        let due = &self.due().model;
+        let moves = (&named.0, &named.1) != (&due.provider, &due.name);
         let wish = Wish { model: moves.then_some(named), ..Wish::default() };
         match did {
             harness::Did::Nothing => Want::Nothing,

@@ -40,8 +40,8 @@ use Offered::{Always, Idle};
 #[rustfmt::skip]
 pub fn commands() -> &'static [Listed] {
     const ALL: &[Listed] = &[
-        listed("model", "[name] [session]", "choose model; shows price, window, tools", Always),
-        listed("harness", "[id|auto|-] [session|default]", "change how tack speaks to the model, in this session", Always),
+        listed("model", "[name]", "choose model; shows price, window, tools", Always),
+        listed("harness", "[id|auto|-]", "change how tack speaks to the model, in this session", Always),
         listed("effort", "[level]", "reasoning effort, if the model has one", Always),
         listed("mode", "[ask|edits|plan|full]", "what may run without asking", Always),
         also(&listed("new", "", "new session (the old one stays)", Idle), &["clear"]),

@@ -32,7 +32,7 @@ use super::approval::Dialog;
 use super::board;
 use super::cell::{self, Cell, Fold, Tone, View};
 use super::composer::{Command, Composer, Draft, Keymap, Settings};
-use super::host::{Facts, Host, Link, Opened};
+use super::host::{Facts, Host, Link, Opened, Speaks};
 use super::live::Live;
 use super::overlay::Overlay;
 use super::overlay::harness::History;
@@ -95,8 +95,8 @@ pub struct App {
     changed: Option<Receiver<Event>>,
     /// The harness before this one.
     before: Option<String>,
-    /// The harness that is to speak, until the agent says that it does.
-    next: Option<String>,
+    /// Who is to speak, until the agent says that it is so.
+    next: Option<Speaks>,
     save_at: Option<Instant>,
     /// The turn answers something that the person said.
     prompted: bool,

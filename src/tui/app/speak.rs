@@ -55,7 +55,7 @@ impl App {
 
     pub(super) fn effort(&mut self, args: &str) -> Want {
         if args.is_empty() {
-            let now = self.facts.speaks.model.effort.as_deref().unwrap_or("the model's own");
+            let now = self.due().model.effort.as_deref().unwrap_or("the model's own");
             self.tell(Tone::Dim, format!("effort: {now}; /effort none, low, medium, high sets it"));
             return Want::Frame;
         }
@@ -64,13 +64,18 @@ impl App {
 
     /// The harness, where somebody named it: whatever model is chosen, it stays.
     fn named(&self) -> Option<String> {
-        let speaks = &self.facts.speaks;
+        let speaks = self.due();
         (speaks.because == Because::Named).then(|| speaks.harness.clone())
     }
 
-    /// The model that is spoken to now.
+    /// Who speaks from the next request on.
+    pub(super) fn due(&self) -> &Speaks {
+        self.next.as_ref().unwrap_or(&self.facts.speaks)
+    }
+
+    /// The model that is due.
     fn same(&self) -> Wish {
-        let model = &self.facts.speaks.model;
+        let model = &self.due().model;
         Wish {
             model: Some((model.provider.clone(), model.name.clone())),
             effort: model.effort.clone(),
@@ -166,8 +171,7 @@ impl App {
 
     /// Until the agent says that it is so, the person hears when it will be.
     fn told_of(&mut self, speaks: &Speaks) {
-        let now = self.next.replace(speaks.harness.clone());
-        let now = now.unwrap_or_else(|| self.facts.speaks.harness.clone());
+        let now = self.due().harness.clone();
         if now != speaks.harness {
             self.before = Some(now);
         }
@@ -175,15 +179,14 @@ impl App {
             let said = format!("{} under {} from the next request on", speaks.model.name, speaks.harness);
             self.tell(Tone::Dim, said);
         }
-        self.facts.speaks.because = speaks.because.clone();
-        self.facts.speaks.speech = speaks.speech;
+        self.next = Some(speaks.clone());
     }
 
     /// Makes a harness the usual one of a model's family, and goes on under it. `wish`: of whom, where that is
     /// not who is spoken to now.
     pub(super) fn make_usual(&mut self, id: &str, wish: Wish) -> Want {
         let harness = id.to_owned();
-        let now = self.facts.speaks.model.clone();
+        let now = self.due().model.clone();
         let named = wish.model.clone();
         self.aside(
             move |host| {

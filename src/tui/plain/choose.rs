@@ -8,6 +8,8 @@ use crate::tui::overlay::compare;
 use crate::tui::overlay::harness::{History, effect, tokens};
 use crate::tui::overlay::sessions::age;
 
+/// Columns on which two harnesses stand one under the other.
+const NARROW: usize = 58;
 /// Cells of a session that are shown of it.
 const SHOWN: usize = 10;
 
@@ -98,7 +100,7 @@ impl Plain {
             |plain, came| match came {
                 // One under the other, whatever the width: columns are hard to hear.
                 Ok((now, other)) => {
-                    let rows = compare::lines(&now, &other, 1, &plain.palette);
+                    let rows = compare::lines(&now, &other, NARROW, &plain.palette);
                     plain.show(&Cell::Board(rows));
                 }
                 Err(why) => plain.tell(Tone::Error, why),

@@ -247,7 +247,7 @@ async fn what_is_typed_before_the_rows_are_there_is_their_filter() {
     assert!(matches!(app.overlay, Some(Overlay::Harness(_))));
     press(&mut app, KeyCode::Enter);
     next(&mut app).await;
-    assert_eq!(app.next.as_deref(), Some("pi"));
+    assert_eq!(app.due().harness, "pi");
 }
 
 #[tokio::test]
@@ -269,8 +269,8 @@ async fn the_newest_wish_counts_whatever_comes_last() {
             drop(gate);
             next(&mut app).await;
         }
-        assert_eq!(app.next.as_deref(), Some("pi"), "{first} came first");
-        assert_eq!(app.facts.speaks.because, Because::Named);
+        assert_eq!(app.due().harness, "pi", "{first} came first");
+        assert_eq!(app.due().because, Because::Named);
         // What waited was said once, and only once.
         assert!(matches!(asked.try_recv(), Ok(Op::Prompt(_))), "{first} came first");
         assert!(asked.try_recv().is_err() && app.queue.is_empty() && app.learning.is_none());
@@ -292,7 +292,7 @@ async fn another_session_gives_back_what_waited_and_undoes_the_wish() {
     next(&mut app).await;
     next(&mut app).await;
     // Neither what was learnt nor what was chosen for the other one is heeded here.
-    assert_eq!((app.next.as_deref(), app.facts.speaks.harness.as_str()), (None, "qwen-code"));
+    assert_eq!((app.next.is_none(), app.facts.speaks.harness.as_str()), (true, "qwen-code"));
     assert!(asked.try_recv().is_err() && host.kept.lock().unwrap().is_empty());
 }
 
@@ -305,13 +305,27 @@ async fn going_back_goes_to_and_fro_also_before_the_agent_heard_of_it() {
     for want in ["qwen-code", "pi", "qwen-code"] {
         app.harness_command("-");
         next(&mut app).await;
-        assert_eq!(app.next.as_deref(), Some(want));
+        assert_eq!(app.due().harness, want);
     }
     let model = Box::new(speaks().model);
     app.hear(Event::Speaks { model, harness: "qwen-code".into() }, Instant::now());
+    assert!(app.next.is_none());
     app.harness_command("-");
     next(&mut app).await;
-    assert_eq!(app.next.as_deref(), Some("pi"));
+    assert_eq!(app.due().harness, "pi");
+}
+
+#[tokio::test]
+async fn a_harness_chosen_after_a_model_is_for_that_model() {
+    let host = Arc::new(Slow::default());
+    let (mut app, _ends) = begun(&host, |_| {});
+    app.model_command("acme/coder session");
+    next(&mut app).await;
+    // The agent did not hear of it yet.
+    assert_eq!(app.facts.speaks.model.name, "kimi-k3");
+    app.harness_command("pi");
+    next(&mut app).await;
+    assert_eq!((app.due().model.name.as_str(), app.due().harness.as_str()), ("coder", "pi"));
 }
 
 #[tokio::test]
@@ -339,7 +353,7 @@ async fn a_choice_holds_for_as_long_as_it_was_made() {
     app.harness_command("nothing");
     next(&mut app).await;
     assert!(told(&app).contains("no harness `nothing`"), "{}", told(&app));
-    assert_eq!((app.next.as_deref(), host.kept.lock().unwrap().len()), (Some("pi"), 3));
+    assert_eq!((app.due().harness.as_str(), host.kept.lock().unwrap().len()), ("pi", 3));
 }
 
 #[tokio::test]
