@@ -99,7 +99,7 @@ fn a_family_gets_a_default_and_it_is_said_what_a_switch_does() {
     tty.keys("qwen-code");
     tty.wait_for("what it does", |shown| {
         shown.has("Now kimi-code → qwen-code: history is converted (3 messages, 1 tool call)")
-            && shown.has("0 turns word for word, 1 re-spoken, 0 told")
+            && shown.has("0 turns word for word, 1 re-spoken")
             && shown.has("default for kimi-*")
     });
     tty.keys("\x10");

@@ -102,7 +102,7 @@ impl App {
                 self.overlay = None;
                 self.use_model(Wish { model: Some((provider, name)), effort, lasts, harness: None })
             }
-            model::Did::Harness { provider, name } => self.pick_harness_for(provider, name),
+            model::Did::Harness { provider, name, effort } => self.pick_harness_for((provider, name), effort),
             model::Did::Key(provider) => {
                 self.overlay = Some(Overlay::Key(KeyEntry::new(provider)));
                 Want::Frame
@@ -185,8 +185,11 @@ impl App {
     }
 
     /// The harness for a model that is not spoken to yet.
-    fn pick_harness_for(&mut self, provider: String, name: String) -> Want {
-        self.pick_harness(move |host| host.model(&provider, &name))
+    fn pick_harness_for(&mut self, (provider, name): (String, String), effort: Option<String>) -> Want {
+        self.pick_harness(move |host| {
+            let model = host.model(&provider, &name)?;
+            Ok(Model { effort: effort.or(model.effort), ..model })
+        })
     }
 
     fn pick_harness(
@@ -225,11 +228,11 @@ impl App {
     pub(super) fn harness_key(&mut self, key: KeyEvent) -> Want {
         let Some(Overlay::Harness(picker)) = &mut self.overlay else { return Want::Nothing };
         let did = picker.key(key);
-        let model = picker.model();
-        let named = (model.provider.clone(), model.name.clone());
+        let Model { provider, name, effort, .. } = picker.model().clone();
         let due = &self.due().model;
-        let moves = (&named.0, &named.1) != (&due.provider, &due.name);
-        let wish = Wish { model: moves.then_some(named), ..Wish::default() };
+        let moves = (&provider, &name) != (&due.provider, &due.name);
+        let effort = effort.filter(|_| moves);
+        let wish = Wish { model: moves.then_some((provider, name)), effort, ..Wish::default() };
         match did {
             harness::Did::Nothing => Want::Nothing,
             harness::Did::Redraw => Want::Frame,

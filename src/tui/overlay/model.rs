@@ -61,6 +61,7 @@ pub enum Did {
     Harness {
         provider: String,
         name: String,
+        effort: Option<String>,
     },
     /// Ask for the key of this provider.
     Key(String),
@@ -116,7 +117,9 @@ impl ModelPicker {
             (KeyCode::Char('s'), KeyModifiers::CONTROL) if self.purpose == Purpose::Switch => {
                 self.chosen(row, Lasts::Session)
             }
-            (KeyCode::Char('h'), KeyModifiers::ALT) => Did::Harness { provider, name },
+            (KeyCode::Char('h'), KeyModifiers::ALT) => {
+                Did::Harness { provider, name, effort: self.effort.clone() }
+            }
             (KeyCode::Char('t'), KeyModifiers::CONTROL) => {
                 self.tried = Some((row, Tried::Running));
                 Did::Try { row, provider, name }

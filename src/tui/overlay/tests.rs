@@ -279,7 +279,10 @@ fn effort_and_duration_go_with_the_choice_of_a_model() {
         assert_eq!(chosen(picker.key(press(KeyCode::Enter))).1.as_deref(), want);
     }
     let other = picker.key(KeyEvent::new(KeyCode::Char('h'), KeyModifiers::ALT));
-    assert_eq!(other, model::Did::Harness { provider: "moonshot".into(), name: "kimi-k3".into() });
+    assert_eq!(
+        other,
+        model::Did::Harness { provider: "moonshot".into(), name: "kimi-k3".into(), effort: None }
+    );
     // What the settings say cannot be unset from here.
     let mut set = speaks();
     set.model.effort = Some("low".into());

@@ -360,7 +360,7 @@ async fn a_choice_holds_for_as_long_as_it_was_made() {
 async fn a_list_that_cannot_be_made_says_why_and_closes() {
     let host = Arc::new(Slow::default());
     let (mut app, _ends) = begun(&host, |_| {});
-    app.pick_harness_for("acme".into(), "coder".into());
+    app.pick_harness_for(("acme".into(), "coder".into()), None);
     assert!(app.overlay.is_some());
     next(&mut app).await;
     assert!(app.overlay.is_none() && told(&app).contains("nothing is known of coder"), "{}", told(&app));
