@@ -42,7 +42,8 @@ impl Sessions {
         all
     }
 
-    /// The session that was written last, of those started in `cwd` when one is given.
+    /// The session that was written last, of those started in `cwd` when one is given. One in which nothing
+    /// was said yet only where there is no other.
     pub fn last(&self, cwd: Option<&Path>) -> Option<SessionId> {
         let wanted = cwd.map(|path| path.to_string_lossy().into_owned());
         let mut places: Vec<(SystemTime, Place)> = self
@@ -51,11 +52,16 @@ impl Sessions {
             .filter_map(|place| Some((place.log.metadata().ok()?.modified().ok()?, place)))
             .collect();
         places.sort_by(|a, b| (b.0, &b.1.id).cmp(&(a.0, &a.1.id)));
-        let here = |place: &Place| match &wanted {
-            Some(cwd) => head(place).is_some_and(|head| head.header.cwd == *cwd),
-            None => true,
-        };
-        places.into_iter().map(|(_, place)| place).find(here).map(|place| place.id)
+        let here = |head: &Head| wanted.as_ref().is_none_or(|cwd| head.header.cwd == *cwd);
+        let mut silent = None;
+        for (_, place) in places {
+            match head(&place).filter(here) {
+                Some(Head { title: Some(_), .. }) => return Some(place.id),
+                Some(_) => silent = silent.or(Some(place.id)),
+                None => {}
+            }
+        }
+        silent
     }
 
     /// Every log there is, by id.

@@ -9,7 +9,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::layout::Size;
 
 use super::*;
-use crate::agent::{Desk, Event, Holds, Op, Rule, SessionMode, Speaker, Stance, Stopper};
+use crate::agent::{Desk, Event, Op, Rule, SessionMode, Speaker, Stance, Stopper};
 use crate::harness::{Carried, Library};
 use crate::model::{BlobId, Item};
 use crate::tui::app::Kept;
@@ -20,7 +20,6 @@ use crate::tui::host::{
 use crate::tui::palette::Theme;
 use crate::tui::testing::speaks;
 use crate::tui::transcript::Speech;
-use crate::wire::recorded::Recorded;
 
 /// A host whose answers come when the test says so.
 #[derive(Default)]
@@ -63,13 +62,7 @@ impl Host for Slow {
         if let Some((provider, name)) = &wish.model {
             (model.provider, model.name) = (provider.clone(), name.clone());
         }
-        let speaker = Speaker {
-            model: model.clone(),
-            client: Arc::new(Recorded::of(Vec::new())),
-            harness: Library::new(Vec::new()).get(harness).unwrap(),
-            live: None,
-            holds: Holds::Nothing,
-        };
+        let speaker = Speaker::silent(model.clone(), Library::new(Vec::new()).get(harness).unwrap());
         let speaks = Speaks { model, harness: harness.to_owned(), because, speech: Speech::Prose };
         Ok(Spoken { speaker: Box::new(speaker), speaks, warnings: Vec::new(), notes: Vec::new() })
     }
