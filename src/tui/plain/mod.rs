@@ -5,6 +5,7 @@
 //! that takes long says so every ten seconds. Knows nothing of the screen of `app`, whose sibling it is.
 
 mod ask;
+mod choose;
 mod command;
 mod hear;
 mod lines;

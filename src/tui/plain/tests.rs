@@ -9,12 +9,14 @@ use super::ask::{self, Entry, entered};
 use super::lines::Lines;
 use super::*;
 use crate::agent::{Answer, Asker, Desk, Offer, Request, Rule, Scope, SessionMode, Stance, Stopper, What};
-use crate::harness::sample_model;
+use crate::harness::{Carried, sample_model};
 use crate::model::{BlobId, CallId, ItemId, Model};
 use crate::sandbox::Lift;
 use crate::tools::Preview;
 use crate::tui::cell::tests::all;
-use crate::tui::host::{HarnessRow, Meant, ModelRow, Reach, Report, SessionRow, Speaks, Spoken, Which, Wish};
+use crate::tui::host::{
+    Because, HarnessRow, Meant, ModelRow, Reach, Report, SessionRow, Speaks, Spoken, Which, Wish,
+};
 use crate::tui::transcript::Speech;
 
 /// A host that has nothing.
@@ -31,6 +33,24 @@ impl Host for Nobody {
 
     fn meant(&self, _: &str, _: &str) -> Result<Meant, String> {
         Err("nobody".to_owned())
+    }
+
+    fn keep(&self, _: &Wish) {}
+
+    fn model(&self, _: &str, _: &str) -> Result<Model, String> {
+        Err("nobody".to_owned())
+    }
+
+    fn carried(&self, _: &Model, _: &str) -> Vec<(String, Carried)> {
+        Vec::new()
+    }
+
+    fn items(&self, _: &str) -> Result<Vec<Item>, String> {
+        Err("nothing".to_owned())
+    }
+
+    fn forget_session(&self, _: &str) -> Result<(), String> {
+        Err("nothing".to_owned())
     }
 
     fn harnesses(&self, _: &Model) -> Vec<HarnessRow> {
@@ -57,7 +77,7 @@ impl Host for Nobody {
         Err("nothing".to_owned())
     }
 
-    fn make_first(&self, _: &str, _: &str) -> Result<String, String> {
+    fn make_first(&self, _: &Wish) -> Result<String, String> {
         Err("nothing".to_owned())
     }
 
@@ -96,7 +116,7 @@ fn begun(change: impl Fn(&mut Facts)) -> (Plain, tokio::sync::mpsc::Receiver<Op>
     let keep = Box::new(|_: &[u8]| BlobId(String::new()));
     let link = Link { ops, desk: Desk::default(), stopper: Stopper::default(), keep };
     let model = sample_model();
-    let speaks = Speaks { model, harness: "minimal".into(), auto: false, speech: Speech::Prose };
+    let speaks = Speaks { model, harness: "minimal".into(), because: Because::Named, speech: Speech::Prose };
     let mut facts = Facts {
         speaks,
         session: String::new(),
