@@ -38,5 +38,5 @@ pub use profile::{Calls, Model, Prices, Probed, Thinking, WireKind};
 pub use scene::{Entry, Git, Instructions, Project, Scene};
 pub use shown::steers;
 pub(crate) use title::words;
-pub use trouble::{KeySent, Trouble, TroubleKind};
+pub use trouble::{KeySent, Trouble, TroubleKind, few};
 pub use usage::Usage;

@@ -86,6 +86,15 @@ pub struct KeySent {
     pub ends: Option<String>,
 }
 
+/// The first `most` of some names, and how many there are besides.
+pub fn few(names: &[String], most: usize) -> String {
+    let shown = names.iter().take(most).cloned().collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(most) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

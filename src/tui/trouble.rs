@@ -1,8 +1,7 @@
 //! What went wrong, in the words of a session: what happened, and which command or key does something about
 //! it. Pure.
 
-use crate::model::{KeySent, Trouble, TroubleKind};
-use crate::wire::models::few;
+use crate::model::{KeySent, Trouble, TroubleKind, few};
 
 use super::overlay::harness::tokens;
 use super::text;

@@ -32,15 +32,6 @@ pub fn nearest(wanted: &str, mut names: Vec<String>) -> Vec<String> {
     names
 }
 
-/// The first `most` of some names, and how many there are besides.
-pub fn few(names: &[String], most: usize) -> String {
-    let shown = names.iter().take(most).cloned().collect::<Vec<_>>().join(", ");
-    match names.len().saturating_sub(most) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
-    }
-}
-
 /// One model of a service's list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
@@ -82,6 +73,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::model::few;
 
     #[test]
     fn the_likest_names_come_first_and_the_rest_is_counted() {

@@ -5,10 +5,11 @@ use super::super::error::CliError;
 use super::super::runtime;
 use super::super::setup::Base;
 use crate::config;
+use crate::model::few;
 use crate::tui::host::Meant;
 use crate::wire::catalog;
 use crate::wire::client::HttpClient;
-use crate::wire::models::{few, nearest};
+use crate::wire::models::nearest;
 use crate::wire::provider::{self, Provider};
 
 /// Most models that are named where the wanted one is not there.

@@ -1,7 +1,7 @@
 //! What is known of a failed attempt besides its sentence: facts for whoever shows it. Pure.
 
 use super::error::Place;
-use crate::model::{KeySent, Trouble, TroubleKind};
+use crate::model::{KeySent, Trouble, TroubleKind, few};
 use crate::wire::Failure;
 use crate::wire::models;
 
@@ -65,7 +65,7 @@ pub(super) fn name_others(failure: &mut Failure, wanted: &str, names: Vec<String
     if let Failure::Setup { message, trouble } = failure
         && !has.is_empty()
     {
-        message.push_str(&format!("; it has {}", models::few(&has, NAMED)));
+        message.push_str(&format!("; it has {}", few(&has, NAMED)));
         trouble.kind = TroubleKind::NoModel { has };
     }
 }
