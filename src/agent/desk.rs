@@ -15,6 +15,7 @@ use super::permit::{Answer, Stance};
 use super::{Agent, Event, Filling, Holds};
 use crate::harness::{Harness, Live, Saying};
 use crate::model::{Action, Model, NoteKind, Said, ToolCall};
+use crate::sandbox::Policy;
 use crate::tools::Job;
 use crate::wire::Client;
 
@@ -50,6 +51,18 @@ pub enum Aside {
     /// What runs in the background.
     Jobs(oneshot::Sender<Vec<Job>>),
     StopJob(String),
+    /// The end of what one of them printed; None: there is none of that id.
+    TailJob(String, oneshot::Sender<Option<String>>),
+    /// What may be done now.
+    Allowed(oneshot::Sender<Allowed>),
+}
+
+/// What a session's calls may do.
+#[derive(Clone, Debug)]
+pub struct Allowed {
+    pub policy: Policy,
+    /// What the person allowed since, one thing each.
+    pub grants: Vec<String>,
 }
 
 /// A model, whom to ask for it, and the harness that speaks for it.
@@ -169,6 +182,13 @@ impl Agent {
                 }
                 Some(Aside::Jobs(to)) => {
                     let _ = to.send(self.toolbox.jobs());
+                }
+                Some(Aside::TailJob(id, to)) => {
+                    let _ = to.send(self.toolbox.tail_job(&id));
+                }
+                Some(Aside::Allowed(to)) => {
+                    let (policy, grants) = (self.policy.clone(), self.grants.words());
+                    let _ = to.send(Allowed { policy, grants });
                 }
                 Some(Aside::StopJob(id)) => {
                     if !self.toolbox.stop_job(&id).await {

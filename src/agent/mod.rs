@@ -40,7 +40,7 @@ use crate::tools::{KeepBlob, Toolbox};
 use crate::wire::Client;
 
 pub use answer::{Holds, Schema};
-pub use desk::{Aside, Desk, Op, Speaker, Told};
+pub use desk::{Allowed, Aside, Desk, Op, Speaker, Told};
 pub use event::{End, Event, Outbox, events};
 pub use filling::Filling;
 pub use permit::{

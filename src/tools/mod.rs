@@ -241,6 +241,11 @@ impl Toolbox {
         self.jobs.all()
     }
 
+    /// The end of what a job printed; None when there is none of that id.
+    pub fn tail_job(&self, id: &str) -> Option<String> {
+        self.jobs.tail(id)
+    }
+
     /// Ends one job; false when there is none of that id.
     pub async fn stop_job(&self, id: &str) -> bool {
         self.jobs.stop(id).await

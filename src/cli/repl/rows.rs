@@ -102,7 +102,12 @@ pub(super) fn models(base: &Base) -> Vec<ModelRow> {
         let mut names: Vec<String> = catalog::models(&id).map(str::to_owned).collect();
         // A service of the user's own has the model that the settings name.
         let set = base.config.model.clone().filter(|_| base.config.model_provider.as_ref() == Some(&id));
-        names.extend(set.filter(|name| !catalog::models(&id).any(|known| known == name)));
+        // Of a server of the user's own nothing else is known than what it lists.
+        if names.is_empty() {
+            names = super::super::providers::test::names(base, &id);
+        }
+        let unknown = set.filter(|name| !names.contains(name));
+        names.extend(unknown);
         rows.extend(names.iter().map(|name| row(base, &id, name)));
     }
     // Those that can be used come first.

@@ -17,7 +17,7 @@ use crate::tui::overlay::sessions::SessionPicker;
 impl App {
     /// Opens a list at once and fills it when its rows are there: what comes late takes no keys from
     /// somebody who went on. What is typed before is its filter.
-    fn choose_from<T: Send + 'static>(
+    pub(super) fn choose_from<T: Send + 'static>(
         &mut self,
         what: &'static str,
         rows: impl FnOnce(&dyn Host) -> T + Send + 'static,

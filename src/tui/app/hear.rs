@@ -33,6 +33,7 @@ impl App {
             Event::Item(item) => self.item(*item, now),
             Event::Speaks { model, harness } => {
                 let before = self.facts.speaks.harness.clone();
+                self.spent.learn_price(&model);
                 (self.facts.speaks.model, self.facts.speaks.harness) = (*model, harness);
                 if !std::mem::take(&mut self.quiet_switch) {
                     self.told_switch(&before);

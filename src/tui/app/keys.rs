@@ -51,6 +51,10 @@ impl App {
             entry.paste(text);
             return Want::Frame;
         }
+        if let Some(Overlay::Server(form)) = &mut self.overlay {
+            form.paste(text);
+            return Want::Frame;
+        }
         if self.pager.is_some() || self.overlay.is_some() {
             return Want::Nothing;
         }
@@ -124,7 +128,7 @@ impl App {
     }
 
     pub(super) fn overlay_key(&mut self, pressed: KeyEvent) -> Want {
-        use crate::tui::overlay::{harness, key, list, model};
+        use crate::tui::overlay::{harness, key, list, model, server};
         let Some(overlay) = &mut self.overlay else { return Want::Nothing };
         match overlay {
             Overlay::Harness(picker) => match picker.key(pressed) {
@@ -153,6 +157,18 @@ impl App {
                     Want::Frame
                 }
                 model::Did::Try { row, provider, name } => self.try_model(row, provider, name),
+                model::Did::Providers => self.list_providers(),
+                model::Did::Address => self.add_server(),
+            },
+            Overlay::Provider(picker) => {
+                let did = picker.key(pressed);
+                self.provider_did(did)
+            }
+            Overlay::Server(form) => match form.key(pressed) {
+                server::Did::Nothing => Want::Nothing,
+                server::Did::Redraw => Want::Frame,
+                server::Did::Left => self.close_overlay(),
+                server::Did::Entered(new) => self.add_provider(new),
             },
             Overlay::Sessions(picker) => match picker.key(pressed) {
                 list::Did::Chose(row) => {
@@ -187,7 +203,7 @@ impl App {
         }
     }
 
-    fn close_overlay(&mut self) -> Want {
+    pub(super) fn close_overlay(&mut self) -> Want {
         self.overlay = None;
         Want::Frame
     }

@@ -6,6 +6,8 @@ pub mod harness;
 pub mod key;
 pub mod list;
 pub mod model;
+pub mod provider;
+pub mod server;
 pub mod sessions;
 
 use ratatui::text::Line;
@@ -19,6 +21,8 @@ pub enum Overlay {
     Sessions(sessions::SessionPicker),
     Board(board::Board),
     Key(key::KeyEntry),
+    Provider(provider::ProviderPicker),
+    Server(server::ServerForm),
     Coming(coming::Coming),
 }
 
@@ -31,6 +35,8 @@ impl Overlay {
             Self::Sessions(picker) => picker.rows(width, height, p),
             Self::Board(board) => board.rows(width, height, p),
             Self::Key(entry) => entry.rows(width, p),
+            Self::Provider(picker) => picker.rows(width, height, p),
+            Self::Server(form) => form.rows(width, height, p),
             Self::Coming(coming) => coming.rows(width, p),
         }
     }

@@ -46,6 +46,10 @@ pub enum Did {
     },
     /// Ask for the key of this provider.
     Key(String),
+    /// List the providers.
+    Providers,
+    /// Ask for another address.
+    Address,
     /// Make a test call with the row of this number; [`ModelPicker::tried`] tells its end.
     Try {
         row: usize,
@@ -54,13 +58,22 @@ pub enum Did {
     },
 }
 
+/// What there is besides models at the first start, below them.
+const WAYS: [(&str, Did); 3] = [
+    ("Add a provider and key", Did::Providers),
+    ("Other OpenAI- or Anthropic-compatible address", Did::Address),
+    ("Look around without a model", Did::Left),
+];
+
 impl ModelPicker {
     pub fn new(purpose: Purpose, speaks: &Speaks, cached: u64, models: Vec<ModelRow>) -> Self {
         let now = (speaks.model.provider.clone(), speaks.model.name.clone());
         let mut rows: Vec<Option<ModelRow>> = Vec::new();
         let mut listed = Vec::new();
         let mut group = String::new();
-        for model in models {
+        // At the first start a row of its own leads to those.
+        let listable = |model: &ModelRow| purpose == Purpose::Switch || !model.name.is_empty();
+        for model in models.into_iter().filter(listable) {
             // Providers without a key stand in one group, each a row of its own.
             let title = match (model.name.is_empty(), model.local) {
                 (true, _) => "without a key".to_owned(),
@@ -76,6 +89,9 @@ impl ModelPicker {
             listed.push(row(&model, current));
             rows.push(Some(model));
         }
+        if purpose == Purpose::First {
+            listed.extend(WAYS.map(|(name, _)| Row { columns: vec![name.to_owned()], ..Row::default() }));
+        }
         Self { purpose, rows, list: List::new(listed), now, tried: None, cached }
     }
 
@@ -86,7 +102,8 @@ impl ModelPicker {
                 Some(Some(model)) => {
                     Did::Switch { provider: model.provider.clone(), name: model.name.clone() }
                 }
-                Some(None) | None => Did::Nothing,
+                Some(None) => Did::Nothing,
+                None => WAYS.get(row - self.rows.len()).map_or(Did::Nothing, |(_, did)| did.clone()),
             },
             list::Did::Left => Did::Left,
             list::Did::Redraw => Did::Redraw,
@@ -115,6 +132,7 @@ impl ModelPicker {
         let filter = text::clean_line(self.list.filter()).into_owned();
         let models = self.rows.iter().flatten().filter(|row| !row.name.is_empty()).count();
         let right = match (filter.is_empty(), models) {
+            (true, 0) if self.purpose == Purpose::First => String::new(),
             (true, 0) => format!("{all} providers"),
             (true, _) => format!("{models} models"),
             (false, _) => format!("filter: {filter}   {shown} of {all}"),
@@ -164,14 +182,11 @@ impl ModelPicker {
             Purpose::Switch => "esc",
             Purpose::First => "esc look around without a model",
         };
-        let keys = match under.and_then(|row| self.rows.get(row)) {
+        let keys = match under.map_or(Some(&None), |row| self.rows.get(row)) {
             Some(Some(model)) if model.name.is_empty() => "enter add its key",
+            None => "enter choose",
             _ => "enter use · ctrl+t test call",
         };
-        if self.purpose == Purpose::First {
-            let other = "another server: [model_providers.NAME] with its base_url in config.toml";
-            lines.push(Line::styled(other, p.dim));
-        }
         lines.push(Line::styled(format!("{keys} · {esc}"), p.dim));
         lines.into_iter().map(|line| text::fit(line, width)).collect()
     }

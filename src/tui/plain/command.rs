@@ -7,11 +7,10 @@ use tokio::sync::oneshot;
 
 use super::{Next, Plain};
 use crate::agent::{Aside, Op, SessionMode};
-use crate::tools::Job;
 use crate::tui::app::commands;
 use crate::tui::board;
 use crate::tui::cell::{Cell, Tone, task_rows};
-use crate::tui::composer::{Command, Offered};
+use crate::tui::composer::{Command, Offered, unknown};
 use crate::tui::host::{Fit, HarnessRow, ModelRow, Reach, Report, Spoken, Which, Wish};
 use crate::tui::overlay::harness::tokens;
 use crate::tui::text;
@@ -36,7 +35,13 @@ impl Plain {
     pub(super) fn command(&mut self, name: &str, args: &str, now: Instant) -> Next {
         let found = offered().find(|one| one.name == name || one.aliases.iter().any(|alias| alias == name));
         let Some(command) = found else {
-            self.tell(Tone::Error, format!("there is no command /{name} here; /help lists them"));
+            let why = match SCREEN.contains(&name) {
+                true => format!("/{name} needs a screen: start tack without --plain"),
+                false => {
+                    unknown(name, commands().iter().map(|one| one.name)).replace("/ lists", "/help lists")
+                }
+            };
+            self.tell(Tone::Error, why);
             return Next::On;
         };
         if command.offered == Offered::Idle && self.live.is_some() {
@@ -72,8 +77,8 @@ impl Plain {
                 self.show(&Cell::Board(rows));
             }
             ("logout", args) => self.logout(args),
-            ("sandbox", _) => self.report(Report::Sandbox),
-            ("provider", _) => self.report(Report::Providers),
+            ("sandbox", args) => self.sandbox(args),
+            ("provider", args) => self.provider(args),
             ("config", _) => self.report(Report::Config),
             ("doctor", _) => self.report(Report::Doctor),
             ("help", _) => self.help(),
@@ -83,7 +88,7 @@ impl Plain {
         Next::On
     }
 
-    fn rows(&mut self, rows: impl IntoIterator<Item = String>) {
+    pub(super) fn rows(&mut self, rows: impl IntoIterator<Item = String>) {
         let rows = rows.into_iter().map(|row| Line::raw(text::clean_line(&row).into_owned()));
         self.show(&Cell::Board(rows.collect()));
     }
@@ -284,39 +289,6 @@ impl Plain {
             return self.tell(Tone::Dim, "the model has no list of tasks");
         }
         self.show(&Cell::Board(task_rows(&self.todo, self.view())));
-    }
-
-    fn jobs(&mut self, args: &str) {
-        if let Some(id) = args.strip_prefix("stop ") {
-            self.link.desk.lay(Aside::StopJob(id.trim().to_owned()));
-        }
-        let (to, answer) = oneshot::channel();
-        self.link.desk.lay(Aside::Jobs(to));
-        self.wait(answer, |plain, jobs: Vec<Job>| match jobs.is_empty() {
-            true => plain.tell(Tone::Dim, "nothing runs in the background"),
-            false => plain.show(&Cell::Board(board::jobs(&jobs))),
-        });
-    }
-
-    /// The stored rules; `rm N` forgets one.
-    fn permissions(&mut self, args: &str) {
-        let nth = args.strip_prefix("rm ").and_then(|nth| nth.trim().parse::<usize>().ok());
-        self.work(
-            move |host| {
-                let rules = host.rules();
-                let gone = nth.and_then(|nth| rules.get(nth.wrapping_sub(1)));
-                (gone.map(|rule| host.forget_rule(rule)), host.rules())
-            },
-            |plain, (came, rules)| {
-                if let Some(Err(why)) = came {
-                    plain.tell(Tone::Error, why);
-                }
-                match rules.is_empty() {
-                    true => plain.tell(Tone::Dim, "no rule is stored; the mode decides what is asked for"),
-                    false => plain.show(&Cell::Board(board::rules(&rules, &plain.palette))),
-                }
-            },
-        );
     }
 
     /// Takes a stored key away; that of the provider in use unless named.

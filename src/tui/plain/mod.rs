@@ -6,6 +6,7 @@
 
 mod ask;
 mod command;
+mod facts;
 mod hear;
 mod lines;
 #[cfg(test)]

@@ -11,7 +11,10 @@ use crate::agent::{Answer, Asker, Desk, Offer, Request, Rule, Scope, SessionMode
 use crate::harness::sample_model;
 use crate::model::{BlobId, CallId, ItemId, Model};
 use crate::tui::cell::tests::all;
-use crate::tui::host::{HarnessRow, ModelRow, Reach, Report, SessionRow, Speaks, Spoken, Which, Wish};
+use crate::tui::host::{
+    Folder, HarnessRow, ModelRow, NewProvider, ProviderRow, Reach, Report, SessionRow, Speaks, Spoken, Which,
+    Wish,
+};
 use crate::tui::transcript::Speech;
 
 /// A host that has nothing.
@@ -42,6 +45,22 @@ impl Host for Nobody {
         Err("nothing".to_owned())
     }
 
+    fn providers(&self) -> Vec<ProviderRow> {
+        Vec::new()
+    }
+
+    fn try_provider(&self, _: &str) -> Result<String, String> {
+        Err("nobody".to_owned())
+    }
+
+    fn add_provider(&self, _: &NewProvider) -> Result<Vec<String>, String> {
+        Err("nobody".to_owned())
+    }
+
+    fn remove_provider(&self, _: &str) -> Result<String, String> {
+        Err("nobody".to_owned())
+    }
+
     fn login(&self, _: &str, _: &str) -> Result<String, String> {
         Err("nothing".to_owned())
     }
@@ -55,6 +74,14 @@ impl Host for Nobody {
     }
 
     fn stance(&self, _: SessionMode) -> Result<(Box<Stance>, Vec<String>), String> {
+        Err("nothing".to_owned())
+    }
+
+    fn change_folder(&self, _: &Folder, _: SessionMode) -> Result<(Box<Stance>, Vec<String>), String> {
+        Err("nothing".to_owned())
+    }
+
+    fn add_rule(&self, _: &str, _: Reach) -> Result<(), String> {
         Err("nothing".to_owned())
     }
 
@@ -99,6 +126,7 @@ fn begun(change: impl Fn(&mut Facts)) -> (Plain, tokio::sync::mpsc::Receiver<Op>
         mode: SessionMode::Ask,
         sandbox: "workspace-write sandbox".into(),
         instructions: Vec::new(),
+        log: None,
         mute: false,
         learns: false,
     };
