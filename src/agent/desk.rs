@@ -12,7 +12,7 @@ use tokio::sync::{Notify, mpsc::Receiver, oneshot};
 
 use super::compact::Press;
 use super::permit::{Answer, Stance};
-use super::{Agent, Event, Filling, Holds};
+use super::{Agent, Changes, Event, Filling, Holds};
 use crate::harness::{Harness, Live, Saying};
 use crate::model::{Action, Model, NoteKind, Said, ToolCall};
 use crate::sandbox::Policy;
@@ -53,6 +53,8 @@ pub enum Aside {
     StopJob(String),
     /// The end of what one of them printed; None: there is none of that id.
     TailJob(String, oneshot::Sender<Option<String>>),
+    /// What changed in the project.
+    Changes(oneshot::Sender<Changes>),
     /// What may be done now.
     Allowed(oneshot::Sender<Allowed>),
 }
@@ -186,6 +188,9 @@ impl Agent {
                 Some(Aside::TailJob(id, to)) => {
                     let _ = to.send(self.toolbox.tail_job(&id));
                 }
+                Some(Aside::Changes(to)) => {
+                    let _ = to.send(self.changes().await);
+                }
                 Some(Aside::Allowed(to)) => {
                     let (policy, grants) = (self.policy.clone(), self.grants.words());
                     let _ = to.send(Allowed { policy, grants });
@@ -246,6 +251,7 @@ impl Agent {
     async fn run_for_person(&mut self, command: String, told: Told) {
         self.out.send(Event::TurnStarted).await;
         let call = ToolCall::own(Action::shell(&command, None));
+        self.note_base(std::slice::from_ref(&call)).await;
         let rules = self.harness.rules(&self.model);
         let spill = self.session.spill_dir();
         let outcome = {

@@ -61,10 +61,12 @@ use crate::model::{
 };
 use crate::sandbox::{Policy, Sandbox};
 
+pub use changed::change_of;
 pub use diff::files as diff_files;
 pub use jobs::{Ended, Job};
 pub use output::fit;
 pub use patch::files as patch_files;
+pub use path::short as shown_path;
 pub use preview::{Preview, Touch, preview, touches};
 pub use read::image_type;
 pub use shell::shell_name;

@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 use ratatui::text::{Line, Span};
 
 use super::app::Spent;
+use super::cell::{self, View};
 use super::host::Facts;
 use super::overlay::harness::tokens;
 use super::palette::Palette;
 use super::text;
-use crate::agent::{Allowed, Filling, Rule, SessionMode};
+use crate::agent::{Allowed, Changes, Filling, Rule, SessionMode};
+use crate::model::FileChange;
 use crate::sandbox::{GitAccess, Mode, Net};
 use crate::tools::Job;
 
@@ -38,8 +40,8 @@ pub fn status(facts: &Facts, spent: &Spent, session: Option<&str>, p: &Palette) 
     let window =
         model.window.map_or_else(|| "not known".to_owned(), |window| format!("{} tokens", tokens(window)));
     let why = match facts.speaks.auto {
-        true => "which auto takes for this model",
-        false => "which was named for it; /harness auto takes what suits the model",
+        true => "auto takes it for this model",
+        false => "named; /harness auto takes what suits the model",
     };
     let who = match facts.mute {
         true => "none yet: /model lists what is on this machine".to_owned(),
@@ -48,7 +50,7 @@ pub fn status(facts: &Facts, spent: &Spent, session: Option<&str>, p: &Palette) 
     let files = if facts.instructions.is_empty() { "none".to_owned() } else { facts.instructions.join(", ") };
     let rows = [
         ("model", who),
-        ("harness", format!("{}, {why}", facts.speaks.harness)),
+        ("harness", format!("{} · {why}", facts.speaks.harness)),
         ("wire", model.wire.name().to_owned()),
         ("window", format!("{window}, about {} used", tokens(spent.context))),
         ("effort", model.effort.clone().unwrap_or_else(|| "the model's own".to_owned())),
@@ -167,6 +169,30 @@ pub fn no_rules(mode: SessionMode) -> String {
     )
 }
 
+/// What changed in the project.
+pub fn changes(changes: &Changes, view: View<'_>) -> Vec<Line<'static>> {
+    let p = view.palette;
+    let sum = |count: fn(&FileChange) -> u64| changes.files.iter().map(count).sum::<u64>();
+    let (added, removed) = (sum(|change| change.added), sum(|change| change.removed));
+    let files = match changes.files.len() {
+        0 => "Nothing changed since the session began".to_owned(),
+        1 => "1 file changed since the session began".to_owned(),
+        count => format!("{count} files changed since the session began"),
+    };
+    let mut head = vec![Span::styled(files, p.strong)];
+    if !changes.files.is_empty() {
+        head.push(Span::styled(format!("  +{added}"), p.good));
+        head.push(Span::styled(format!(" -{removed}"), p.bad));
+    }
+    let mut lines = vec![Line::from(head)];
+    lines.extend(cell::changes(&changes.files, view));
+    if changes.left_out > 0 {
+        lines.push(Line::styled(format!("and {} files more; git diff shows all", changes.left_out), p.dim));
+    }
+    lines.extend(changes.note.iter().map(|note| Line::styled(note.clone(), p.dim)));
+    lines
+}
+
 /// Paths of one sort that are listed.
 const PATHS: usize = 8;
 
@@ -249,3 +275,6 @@ pub fn tail(id: &str, printed: &str, p: &Palette) -> Vec<Line<'static>> {
     lines.extend(last.iter().map(|line| Line::raw(format!("  {line}"))));
     lines
 }
+
+#[cfg(test)]
+mod tests;

@@ -40,7 +40,8 @@ impl Grants {
         let mut files: Vec<String> =
             self.files.iter().map(|path| format!("edit {}", path.display())).collect();
         let mut hosts: Vec<String> = self.hosts.iter().map(|host| format!("fetch from {host}")).collect();
-        (files.sort(), hosts.sort());
+        files.sort();
+        hosts.sort();
         lifts.chain(lines).chain(files).chain(hosts).collect()
     }
 

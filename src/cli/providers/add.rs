@@ -19,6 +19,16 @@ const TABLE: &str = "model_providers";
 struct Found {
     base_url: String,
     wire: WireKind,
+    by: By,
+}
+
+/// How the wire is known.
+#[derive(Clone, Copy)]
+enum By {
+    Word,
+    Asking,
+    /// Everything there wants a key first.
+    Guess,
 }
 
 /// Adds it; what came of it, a sentence each. Nothing is kept when nothing was found at the address, unless
@@ -30,13 +40,17 @@ pub(in crate::cli) fn add(flags: &SessionFlags, new: &NewProvider) -> Result<Vec
     let base_url = address(id, &new.url)?;
     let key = new.key.as_ref().map(|key| key.0.trim()).filter(|key| !key.is_empty());
     let found = match new.wire {
-        Some(wire) => Found { base_url, wire },
+        Some(wire) => Found { base_url, wire, by: By::Word },
         None => runtime()?.block_on(find(id, &base_url, key))?,
     };
     let set = |name: &str, value: &str| Change::Set(key_of(id, &[name]), value.into());
     config::apply(&file, &[set("base_url", &found.base_url), set("wire_api", found.wire.name())])?;
-    let Found { base_url, wire } = &found;
-    let how = if new.wire.is_some() { "" } else { ", as asking it showed" };
+    let Found { base_url, wire, by } = &found;
+    let how = match by {
+        By::Word => "",
+        By::Asking => ", as asking it showed",
+        By::Guess => ", which is a guess, as it tells nothing without a key",
+    };
     let mut said = vec![format!(
         "{id} is added: {base_url} over the {} wire{how}; set in {}",
         wire.name(),
@@ -159,6 +173,13 @@ async fn find(id: &str, base_url: &str, key: Option<&str>) -> Result<Found, CliE
     for place in places {
         let provider = at(&place);
         let asked = page(&provider, LIMITS).await.map_err(failed)?;
+        let locked = matches!(asked.status, 401 | 403);
+        if locked && key.is_some() {
+            return Err(CliError::failed(format!(
+                "{place} refuses the key that you entered ({})",
+                asked.status
+            )));
+        }
         let list = asked.json();
         let listed = asked.status == 200 && list.as_ref().and_then(models::list).is_some();
         let theirs = list.is_some_and(|list| list["has_more"].is_boolean());
@@ -168,7 +189,7 @@ async fn find(id: &str, base_url: &str, key: Option<&str>) -> Result<Found, CliE
         };
         for wire in order {
             if speaks(&Provider { wire, ..provider.clone() }).await? {
-                return Ok(Found { base_url: place, wire });
+                return Ok(Found { base_url: place, wire, by: if locked { By::Guess } else { By::Asking } });
             }
         }
     }

@@ -28,6 +28,8 @@ const BUILT_IN: &[(&str, &str)] = &[
 const ROOTS: &str = "sandbox_workspace_write.writable_roots";
 const SESSION: &str = "this session";
 const NOBODY: &str = "built in";
+/// Longest key that the values of a group are put behind, in columns.
+const WIDE: usize = 44;
 
 /// What of a running session is not in its flags.
 pub(super) struct Since<'a> {
@@ -101,12 +103,22 @@ fn by_flags(flags: &SessionFlags, all: &mut BTreeMap<String, Setting>) {
 }
 
 fn by_session(since: &Since<'_>, all: &mut BTreeMap<String, Setting>) {
+    // What is as the settings have it was not changed.
+    let set = |all: &mut BTreeMap<String, Setting>, at: (&str, &str), value: String| {
+        if all.get(at.0).is_none_or(|known| known.value != value) {
+            set(all, at, value);
+        }
+    };
     if let Some(wish) = &since.changed.wish {
         if let Some((provider, name)) = &wish.model {
             set(all, ("model", SESSION), name.clone());
             set(all, ("model_provider", SESSION), provider.clone());
         }
-        set(all, ("harness", SESSION), wish.harness.clone().unwrap_or_else(|| "auto".to_owned()));
+        match &wish.harness {
+            Some(harness) => set(all, ("harness", SESSION), harness.clone()),
+            None if all.contains_key("harness") => set(all, ("harness", SESSION), "auto".to_owned()),
+            None => {}
+        }
         if let Some(effort) = &wish.effort {
             set(all, ("model_reasoning_effort", SESSION), effort.clone());
         }
@@ -117,25 +129,30 @@ fn by_session(since: &Since<'_>, all: &mut BTreeMap<String, Setting>) {
     add(all, SESSION, since.folders);
 }
 
+/// A row of a group: its line in the file, key, value and what there is to say of it.
+type Row = (Option<usize>, String, String);
+
 /// By source, the strongest first; in a file by line.
 fn grouped(all: BTreeMap<String, Setting>, home: Option<&Path>) -> String {
-    let mut groups: BTreeMap<(u8, String), Vec<(Option<usize>, String)>> = BTreeMap::new();
+    let mut groups: BTreeMap<(u8, String), Vec<Row>> = BTreeMap::new();
     for setting in all.into_values() {
         let Some((last, before)) = setting.from.split_last() else { continue };
         let (rank, heading) = group(last, home);
         let by = (heading != last.source && rank < 3).then(|| format!("  ({})", last.source));
         let also: Vec<String> = before.iter().map(ToString::to_string).collect();
         let also = (!also.is_empty()).then(|| format!("  (and {})", also.join(", ")));
-        let line = last.line.map(|line| line.to_string()).unwrap_or_default();
-        let notes = [by, also].into_iter().flatten().collect::<String>();
-        let row = format!("{line:>5}  {:<30}  {}{notes}", setting.key, setting.value);
-        groups.entry((rank, heading)).or_default().push((last.line, row));
+        let value = [Some(setting.value), by, also].into_iter().flatten().collect();
+        groups.entry((rank, heading)).or_default().push((last.line, setting.key, value));
     }
     let mut text = String::new();
     for ((_, heading), mut rows) in groups {
         rows.sort();
+        let wide = rows.iter().map(|(_, key, _)| key.chars().count()).max().unwrap_or(0).min(WIDE);
         text.push_str(&format!("{heading}\n"));
-        rows.iter().for_each(|(_, row)| text.push_str(&format!("{row}\n")));
+        for (line, key, value) in rows {
+            let line = line.map(|line| line.to_string()).unwrap_or_default();
+            text.push_str(&format!("{line:>5}  {key:<wide$}  {value}\n"));
+        }
     }
     text
 }
@@ -167,7 +184,7 @@ fn served(base: &Base) -> String {
         ("wires", wires.join(" ")),
         ("key", key),
     ];
-    let rows: String = rows.iter().map(|(name, what)| format!("       {name:<30}  {what}\n")).collect();
+    let rows: String = rows.iter().map(|(name, what)| format!("       {name:<8}  {what}\n")).collect();
     format!("who these settings mean\n{rows}")
 }
 

@@ -5,11 +5,11 @@ use std::time::Instant;
 use ratatui::text::Line;
 use tokio::sync::oneshot;
 
-use crate::agent::{Aside, Op};
+use crate::agent::{Aside, Changes, Op};
 
 use super::{App, Want, view};
 use crate::tui::board;
-use crate::tui::cell::{Called, Cell, Tone, task_rows};
+use crate::tui::cell::{Cell, Tone, task_rows};
 use crate::tui::composer::{Command, Draft, Kind, Offered, sheet};
 use crate::tui::host::{Reach, Report, Which};
 use crate::tui::overlay::Overlay;
@@ -144,27 +144,16 @@ impl App {
         }
     }
 
-    /// All changes that calls of this session made, file by file.
+    /// All that changed since the session began, file by file.
     fn diff(&mut self) -> Want {
-        let mut calls: Vec<Called> = Vec::new();
-        for cell in self.transcript.cells() {
-            if let Cell::Call(called) = cell
-                && !called.outcome.changes.is_empty()
-            {
-                calls.push((**called).clone());
-            }
-        }
-        if calls.is_empty() {
-            self.tell(
-                Tone::Dim,
-                "no file was changed by an edit in this session; what commands changed, git knows",
-            );
-            return Want::Frame;
-        }
-        for called in calls {
-            self.show(Cell::Call(Box::new(called)));
-        }
-        Want::Frame
+        let (to, answer) = oneshot::channel();
+        self.link.desk.lay(Aside::Changes(to));
+        self.ask(answer, |app, changes: Changes| {
+            let lines = board::changes(&changes, view(app.size, &app.palette));
+            app.show(Cell::Board(lines));
+            Want::Frame
+        });
+        Want::Nothing
     }
 
     fn context(&mut self) -> Want {

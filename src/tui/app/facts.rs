@@ -105,7 +105,7 @@ impl App {
                 match came {
                     Ok(Some(said)) => app.tell(Tone::Dim, said),
                     Ok(None) => {}
-                    Err(why) => app.tell(Tone::Error, why),
+                    Err(why) => return app.refuse(why),
                 }
                 app.list_rules(&rules);
                 Want::Frame

@@ -16,6 +16,7 @@ use super::palette::Palette;
 use super::text::{self, Hang};
 
 pub use call::{seconds, task_rows};
+pub use change::files as changes;
 pub use history::{of_items, push};
 pub use looks::is_look;
 

@@ -178,10 +178,10 @@ impl ProviderPicker {
     fn keys(&self) -> String {
         match &self.question {
             Some(Question::Remove(id)) => {
-                return format!("take your settings of {id} and its key away? y yes · any other key no");
+                return format!("y takes {id} and its key away · any other key no");
             }
             Some(Question::Forget(id)) => {
-                return format!("take the stored key of {id} away? y yes · any other key no");
+                return format!("y takes the stored key of {id} away · any other key no");
             }
             None => {}
         }

@@ -5,18 +5,19 @@ use std::time::Instant;
 use ratatui::text::Line;
 use tokio::sync::oneshot;
 
+use super::words::WIDE;
 use super::{Next, Plain};
-use crate::agent::{Aside, Op, SessionMode};
+use crate::agent::{Aside, Changes, Op, SessionMode};
 use crate::tui::app::commands;
 use crate::tui::board;
-use crate::tui::cell::{Cell, Tone, task_rows};
+use crate::tui::cell::{Cell, Tone, View, task_rows};
 use crate::tui::composer::{Command, Offered, unknown};
 use crate::tui::host::{Fit, HarnessRow, ModelRow, Reach, Report, Spoken, Which, Wish};
 use crate::tui::overlay::harness::tokens;
 use crate::tui::text;
 
 /// These need a screen, a terminal that takes sequences, or one that echoes nothing.
-const SCREEN: [&str; 4] = ["copy", "diff", "keys", "login"];
+const SCREEN: [&str; 3] = ["copy", "keys", "login"];
 
 /// Name and arguments of a line that is a command; a path is none.
 pub(super) fn split(line: &str) -> Option<(&str, &str)> {
@@ -66,6 +67,7 @@ impl Plain {
                 let focus = (!args.is_empty()).then(|| args.to_owned());
                 self.begin(Op::Compact { focus }, now);
             }
+            ("diff", _) => self.diff(),
             ("context", _) => self.context(),
             ("cost", _) => self.show(&Cell::Board(board::cost(&self.spent, &self.palette))),
             ("tasks", _) => self.tasks(),
@@ -274,6 +276,15 @@ impl Plain {
                 plain.rows(["/resume ID goes on with one".to_owned()]);
             },
         );
+    }
+
+    fn diff(&mut self) {
+        let (to, answer) = oneshot::channel();
+        self.link.desk.lay(Aside::Changes(to));
+        self.wait(answer, |plain, changes: Changes| {
+            let lines = board::changes(&changes, View { width: WIDE, ..plain.view() });
+            plain.show(&Cell::Board(lines));
+        });
     }
 
     fn context(&mut self) {

@@ -88,7 +88,7 @@ impl Plain {
                 match came {
                     Ok(Some(said)) => plain.tell(Tone::Dim, said),
                     Ok(None) => {}
-                    Err(why) => plain.tell(Tone::Error, why),
+                    Err(why) => return plain.tell(Tone::Error, why),
                 }
                 match rules.is_empty() {
                     true => plain.tell(Tone::Dim, board::no_rules(plain.facts.mode)),
