@@ -116,6 +116,8 @@ struct Repl {
     changed: Mutex<Changed>,
     /// Folders that may be written in the open session, besides those of flags and settings.
     folders: Mutex<Vec<PathBuf>>,
+    /// Providers whose servers the person had asked, or gave a key for.
+    asked: Mutex<Vec<String>>,
 }
 
 /// What was chosen in a session.
@@ -134,6 +136,7 @@ impl Repl {
             open: Mutex::default(),
             changed: Mutex::default(),
             folders: Mutex::default(),
+            asked: Mutex::default(),
         }
     }
 
@@ -333,7 +336,7 @@ impl Host for Repl {
     }
 
     fn models(&self) -> Vec<ModelRow> {
-        setup::base(&self.flags).map(|base| rows::models(&base)).unwrap_or_default()
+        setup::base(&self.flags).map(|base| rows::models(&base, &held(&self.asked))).unwrap_or_default()
     }
 
     fn try_model(&self, provider: &str, name: &str) -> Result<String, String> {
@@ -392,11 +395,14 @@ impl Host for Repl {
 
     fn try_provider(&self, id: &str) -> Result<String, String> {
         let base = setup::base(&self.flags).map_err(said)?;
+        held(&self.asked).push(id.to_owned());
         providers::test::test(&base, id).map_err(said)
     }
 
     fn add_provider(&self, new: &NewProvider) -> Result<Vec<String>, String> {
-        providers::add::add(&self.flags, new).map_err(said)
+        let said_of_it = providers::add::add(&self.flags, new).map_err(said)?;
+        held(&self.asked).push(new.id.trim().to_owned());
+        Ok(said_of_it)
     }
 
     fn remove_provider(&self, id: &str) -> Result<String, String> {
@@ -406,6 +412,7 @@ impl Host for Repl {
 
     fn login(&self, provider: &str, key: &str) -> Result<String, String> {
         let base = setup::base(&self.flags).map_err(said)?;
+        held(&self.asked).push(provider.to_owned());
         super::login::store(&base, provider, key).map_err(said)
     }
 

@@ -65,7 +65,10 @@ pub(super) fn harnesses(base: &Base, model: &Model) -> Vec<HarnessRow> {
 
 /// Models of this machine's servers, then those that tack knows of providers whose key is there. A
 /// provider without a key has one row without a name.
-pub(super) fn models(base: &Base) -> Vec<ModelRow> {
+///
+/// A server of the person's own is asked for its list where it is on this machine, where a model is set up, and
+/// where it was `asked` before: at the first start nothing is sent that nobody caused.
+pub(super) fn models(base: &Base, asked: &[String]) -> Vec<ModelRow> {
     let mut rows = Vec::new();
     let tried = base.look(&Kind::ALL).unwrap_or_default();
     for server in running(&tried) {
@@ -103,7 +106,7 @@ pub(super) fn models(base: &Base) -> Vec<ModelRow> {
         // A service of the user's own has the model that the settings name.
         let set = base.config.model.clone().filter(|_| base.config.model_provider.as_ref() == Some(&id));
         // Of a server of the user's own nothing else is known than what it lists.
-        if names.is_empty() {
+        if names.is_empty() && (provider.local || asked.contains(&id) || base.chosen().is_ok()) {
             names = super::super::providers::test::names(base, &id);
         }
         let unknown = set.filter(|name| !names.contains(name));

@@ -74,6 +74,8 @@ impl ProviderPicker {
         }
         match self.list.key(key) {
             list::Did::Chose(row) => match self.entries.get(row) {
+                // Without a key there is not much to ask for.
+                Some(Entry::One(row)) if !row.ready => Did::Key(row.id.clone()),
                 Some(Entry::One(row)) => {
                     let id = row.id.clone();
                     self.test(id)
@@ -187,6 +189,7 @@ impl ProviderPicker {
         }
         let rest = "ctrl+a add · esc";
         match self.under() {
+            Some(row) if !row.ready => format!("enter its key · ctrl+t test · {rest}"),
             Some(row) if row.origin == Origin::BuiltIn && !row.key.starts_with("stored") => {
                 format!("enter test · ctrl+k key · {rest}")
             }

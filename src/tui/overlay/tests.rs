@@ -191,6 +191,9 @@ fn providers_are_tested_added_and_taken_away_after_a_question() {
     picker.key(press(KeyCode::Down));
     picker.key(control('d'));
     assert_eq!(picker.key(press(KeyCode::Char('y'))), Did::Forget("moonshot".into()));
+    picker.key(press(KeyCode::Down));
+    assert_eq!(picker.key(press(KeyCode::Enter)), Did::Key("openai".into()));
+    insta::assert_snapshot!("providers_keyless", drawn(|width, height, p| picker.rows(width, height, p)));
     picker.key(press(KeyCode::End));
     assert_eq!(picker.key(press(KeyCode::Enter)), Did::Add);
     assert_eq!(picker.key(press(KeyCode::Esc)), Did::Left);
