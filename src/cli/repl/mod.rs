@@ -336,7 +336,8 @@ impl Host for Repl {
     }
 
     fn models(&self) -> Vec<ModelRow> {
-        setup::base(&self.flags).map(|base| rows::models(&base, &held(&self.asked))).unwrap_or_default()
+        let asked = held(&self.asked).clone();
+        setup::base(&self.flags).map(|base| rows::models(&base, &asked)).unwrap_or_default()
     }
 
     fn try_model(&self, provider: &str, name: &str) -> Result<String, String> {
