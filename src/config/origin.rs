@@ -127,3 +127,57 @@ fn address(text: &str) -> String {
     }
     Provider::new("", text).url("").map_or_else(|_| HIDDEN.to_owned(), |url| shown(&url))
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::config::{Dirs, Inputs, Override, load};
+
+    #[test]
+    fn each_setting_is_told_with_its_source_and_no_secret() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        let project = root.join("project");
+        std::fs::create_dir_all(project.join(".tack")).unwrap();
+        let write = |name: &str, text: &str| std::fs::write(root.join(name), text).unwrap();
+        write(
+            "config.toml",
+            r#"model = "a"
+            sandbox_mode = "workspace-write"
+            [sandbox]
+            hide = ["x"]
+            [profiles.fast]
+            model = "b"
+            [model_providers.acme]
+            base_url = "https://me:hunter2@acme.example/v1?key=hunter2"
+            query_params = { key = "hunter2" }
+            auth = { command = "vault", args = ["hunter2"] }
+            "#,
+        );
+        write("project/.tack/config.toml", "sandbox_mode = \"read-only\"\n[sandbox]\nhide = [\"y\"]\n");
+        write("trust.toml", &format!("[projects.{:?}]\ntrusted = true\n", project.display().to_string()));
+        let inputs = Inputs {
+            dirs: Dirs::find(&[("TACK_HOME", &root)].into_iter().collect()),
+            project: Some(project),
+            profile: Some("fast".into()),
+            env: [("TACK_HARNESS", "pi")].into_iter().collect(),
+            overrides: vec![Override::parse("model_context_window=8192").unwrap()],
+            ..Inputs::default()
+        };
+        let row = |set: &super::Setting| {
+            let from: Vec<String> = set.from.iter().map(ToString::to_string).collect();
+            format!("{} = {} · {}\n", set.key, set.value, from.join(" and "))
+        };
+        let text: String = load(inputs).unwrap().settings.iter().map(row).collect();
+        insta::assert_snapshot!(text.replace(root.to_str().unwrap(), ""), @"
+        model = b · profile fast, /config.toml:6
+        sandbox_mode = read-only · /project/.tack/config.toml:1
+        sandbox.hide = x, y · /config.toml:4 and /project/.tack/config.toml:3
+        model_providers.acme.base_url = https://acme.example/v1 · /config.toml:8
+        model_providers.acme.query_params.key = (not shown) · /config.toml:9
+        model_providers.acme.auth.command = (not shown) · /config.toml:10
+        model_providers.acme.auth.args = (not shown) · /config.toml:10
+        harness = pi · TACK_HARNESS
+        model_context_window = 8192 · --config
+        ");
+    }
+}

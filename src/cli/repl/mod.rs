@@ -369,6 +369,13 @@ impl Host for Repl {
         };
         let (stance, notices) = self.stance_in(mode).map_err(said)?;
         said_of_it.extend(notices);
+        said_of_it.extend(match mode {
+            SessionMode::Plan => Some("plan writes nothing: it counts in the next mode that does".to_owned()),
+            SessionMode::Full => {
+                Some("mode full has no sandbox: it counts in the modes that have".to_owned())
+            }
+            SessionMode::Ask | SessionMode::Edits => None,
+        });
         Ok((Box::new(stance), said_of_it))
     }
 

@@ -7,6 +7,7 @@ use crate::model::Model;
 use crate::tui::host::{Fit, HarnessRow, ModelRow, Reach, SessionRow};
 use crate::wire::catalog;
 use crate::wire::local::{Kind, State};
+use crate::wire::provider::builtin;
 
 /// Sessions in a list.
 const SESSIONS: usize = 200;
@@ -106,7 +107,8 @@ pub(super) fn models(base: &Base, asked: &[String]) -> Vec<ModelRow> {
         // A service of the user's own has the model that the settings name.
         let set = base.config.model.clone().filter(|_| base.config.model_provider.as_ref() == Some(&id));
         // Of a server of the user's own nothing else is known than what it lists.
-        if names.is_empty() && (provider.local || asked.contains(&id) || base.chosen().is_ok()) {
+        let may_ask = provider.local || asked.contains(&id) || base.chosen().is_ok();
+        if names.is_empty() && builtin(&id).is_none() && may_ask {
             names = super::super::providers::test::names(base, &id);
         }
         let unknown = set.filter(|name| !names.contains(name));

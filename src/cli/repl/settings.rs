@@ -79,7 +79,6 @@ fn by_flags(flags: &SessionFlags, all: &mut BTreeMap<String, Setting>) {
     use clap::ValueEnum as _;
     let word = |value: Option<clap::builder::PossibleValue>| value.map(|value| value.get_name().to_owned());
     let yolo = flags.yolo.then(|| "danger-full-access".to_owned());
-    let number = |n: Option<String>| n;
     let rows = [
         ("sandbox_mode", "--sandbox", word(flags.sandbox.and_then(|mode| mode.to_possible_value()))),
         ("sandbox_mode", "--yolo", yolo),
@@ -90,14 +89,18 @@ fn by_flags(flags: &SessionFlags, all: &mut BTreeMap<String, Setting>) {
         ),
         ("mode", "--mode", word(flags.mode.and_then(|mode| mode.to_possible_value()))),
         ("sandbox.git", "--git", word(flags.git.and_then(|git| git.to_possible_value()))),
-        ("most requests of a turn", "--max-turns", number(flags.max_turns.map(|n| n.to_string()))),
-        ("most US dollars", "--max-cost", number(flags.max_cost.map(|n| n.to_string()))),
+        ("most requests of a turn", "--max-turns", flags.max_turns.map(|n| n.to_string())),
+        ("most US dollars", "--max-cost", flags.max_cost.map(|n| n.to_string())),
         ("profile", "--profile", flags.profile.clone()),
     ];
     for (key, flag, value) in rows {
         if let Some(value) = value {
             set(all, (key, flag), value);
         }
+    }
+    if flags.oss || flags.local_provider.is_some() {
+        let flag = if flags.oss { "--oss" } else { "--local-provider" };
+        set(all, ("model", flag), "what the local server has loaded".to_owned());
     }
     add(all, "--add-dir", &flags.add_dir);
 }

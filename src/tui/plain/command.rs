@@ -37,6 +37,7 @@ impl Plain {
         let found = offered().find(|one| one.name == name || one.aliases.iter().any(|alias| alias == name));
         let Some(command) = found else {
             let why = match SCREEN.contains(&name) {
+                true if name == "login" => "a key would be seen here: tack login ID stores it".to_owned(),
                 true => format!("/{name} needs a screen: start tack without --plain"),
                 false => {
                     unknown(name, commands().iter().map(|one| one.name)).replace("/ lists", "/help lists")
