@@ -74,7 +74,11 @@ async fn looked(provider: &Provider, missing: bool) -> Result<String, CliError> 
                 (false, true) => ", without a key, which its models want",
                 (false, false) => "",
             };
-            Ok(format!("{name} answers in {took} ms and lists {} models{key}", models.len()))
+            let count = match models.len() {
+                1 => "1 model".to_owned(),
+                count => format!("{count} models"),
+            };
+            Ok(format!("{name} answers in {took} ms and lists {count}{key}"))
         }
         status => Err(refused(provider, status, &page)),
     }

@@ -1,7 +1,7 @@
 //! What the pickers list: harnesses with their fit, models, sessions.
 
 use super::super::local::running;
-use super::super::setup::Base;
+use super::super::setup::{Base, is_free};
 use crate::config;
 use crate::model::Model;
 use crate::tui::host::{Fit, HarnessRow, ModelRow, Reach, SessionRow};
@@ -113,7 +113,8 @@ pub(super) fn models(base: &Base, asked: &[String]) -> Vec<ModelRow> {
         }
         let unknown = set.filter(|name| !names.contains(name));
         names.extend(unknown);
-        rows.extend(names.iter().map(|name| row(base, &id, name)));
+        let local = provider.local && is_free(&provider);
+        rows.extend(names.iter().map(|name| ModelRow { local, ..row(base, &id, name) }));
     }
     // Those that can be used come first.
     rows.sort_by_key(|row| (row.name.is_empty(), !row.local));

@@ -134,6 +134,7 @@ impl ModelPicker {
         let right = match (filter.is_empty(), models) {
             (true, 0) if self.purpose == Purpose::First => String::new(),
             (true, 0) => format!("{all} providers"),
+            (true, 1) => "1 model".to_owned(),
             (true, _) => format!("{models} models"),
             (false, _) => format!("filter: {filter}   {shown} of {all}"),
         };
