@@ -353,7 +353,7 @@ impl Played {
                 (self.usage, self.cost) = (usage, cost);
                 match end {
                     End::Completed { message } => self.answer = message.unwrap_or_default(),
-                    End::Failed { message } => self.ended = Some(message),
+                    End::Failed { message, .. } => self.ended = Some(message),
                     End::Limit { message } => {
                         self.broke = bound.zip(cost).is_some_and(|(bound, cost)| cost >= bound);
                         self.limit = true;

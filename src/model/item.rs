@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Action, BlobId, CallId, ItemId, Outcome, Scene, Usage, WireKind};
+use super::{Action, BlobId, CallId, ItemId, Outcome, Scene, Trouble, Usage, WireKind};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Item {
@@ -264,6 +264,8 @@ pub enum Mark {
     Interrupted,
     Failed {
         message: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        trouble: Option<Box<Trouble>>,
     },
     /// A limit ended the turn.
     Limit {

@@ -67,6 +67,7 @@ mod probe;
 mod repl;
 mod repl_bad;
 mod repl_commands;
+mod repl_errors;
 mod repl_more;
 mod repl_plain;
 mod run_on;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::super::error::CliError;
 use super::super::keys::KeyState;
-use super::super::models::list_url;
+
 use super::super::runtime;
 use super::super::setup::Base;
 use crate::config;
@@ -50,7 +50,7 @@ pub(in crate::cli) fn names(base: &Base, id: &str) -> Vec<String> {
 }
 
 pub(super) async fn page(provider: &Provider, limits: Limits) -> Result<Page, Failure> {
-    HttpClient::new(provider.clone())?.get(&list_url(provider)?, limits).await
+    HttpClient::new(provider.clone())?.get(&models::url(provider)?, limits).await
 }
 
 async fn looked(provider: &Provider, missing: bool) -> Result<String, CliError> {
@@ -96,7 +96,7 @@ async fn key(provider: &Provider) -> &'static str {
 }
 
 fn refused(provider: &Provider, status: u16, page: &Page) -> CliError {
-    match list_url(provider) {
+    match models::url(provider) {
         Ok(url) => {
             let at = Place { provider, model: "", url: &url };
             failed(from_status(&at, status, &String::from_utf8_lossy(&page.body)).failure)

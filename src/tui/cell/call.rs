@@ -186,7 +186,7 @@ fn more_of_command(command: &str, view: View<'_>) -> Vec<Line<'static>> {
 /// Output under a bar, folded in the middle.
 fn hanging(outcome: &Outcome, view: View<'_>) -> Vec<Line<'static>> {
     let p = view.palette;
-    let clean = text::clean(outcome.text.trim_end());
+    let clean = text::printed(outcome.text.trim_end());
     let lines: Vec<&str> = clean.lines().collect();
     let lines = match lines.iter().position(|line| !line.trim().is_empty()) {
         Some(first) => &lines[first..],

@@ -9,6 +9,7 @@ mod command;
 mod facts;
 mod hear;
 mod lines;
+mod retry;
 mod signals;
 #[cfg(test)]
 mod tests;
@@ -30,6 +31,7 @@ use super::palette::{Palette, Theme};
 use super::run::Start;
 use super::term::{Output, input};
 use super::transcript::Transcript;
+use super::turn::Turn;
 use super::{board, text};
 use crate::agent::{Event, Op, Told, Why};
 use crate::model::{Item, Said, TodoItem};
@@ -129,8 +131,11 @@ struct Plain {
     spent: Spent,
     /// Id of the session, where it is recorded.
     session: Option<String>,
-    /// The turn answers something that the person said.
-    prompted: bool,
+    turn: Turn,
+    /// What can be done about the turn that failed.
+    offer: Option<retry::Offer>,
+    /// What failed is sent again once the summary is there.
+    again_next: bool,
     /// The newest answer.
     said: String,
     /// The harness before this one.
@@ -162,7 +167,9 @@ impl Plain {
             todo: Vec::new(),
             spent: Spent::new(&facts.speaks.model),
             session: None,
-            prompted: false,
+            turn: Turn::default(),
+            offer: None,
+            again_next: false,
             said: String::new(),
             before: None,
             leaving: None,
@@ -180,12 +187,17 @@ impl Plain {
         self.show(&Cell::Board(board::head(&self.facts, &self.palette)));
         self.write("/help lists commands; ctrl+c stops a turn, ctrl+d leaves");
         items.iter().for_each(|item| self.spent.count(item));
+        let failed = cell::failed_last(&items).cloned();
         let cells = cell::of_items(items);
         for cell in &cells[cells.len().saturating_sub(RECALLED)..] {
             self.show(cell);
         }
         for warning in warnings {
             self.tell(Tone::Warning, warning);
+        }
+        if let Some(trouble) = failed {
+            self.turn = Turn::unanswered();
+            self.offer(retry::Offer::of(&trouble));
         }
         if self.facts.mute {
             let how = "/model lists what is here, /model PROVIDER/NAME chooses one";
@@ -206,6 +218,7 @@ impl Plain {
         self.asks.clear();
         self.queue.clear();
         self.todo.clear();
+        (self.turn, self.offer, self.again_next) = (Turn::default(), None, false);
         self.take_up(items, warnings);
     }
 
@@ -240,12 +253,13 @@ impl Plain {
         if !self.asks.is_empty() {
             self.answer(line, now);
         } else if !line.is_empty() {
-            match self.live {
-                None => self.send(line, now),
-                Some(_) => {
-                    self.queue.push_back(line.to_owned());
-                    self.tell(Tone::Dim, "said once this turn is over");
-                }
+            if self.live.is_some() {
+                self.queue.push_back(line.to_owned());
+                self.tell(Tone::Dim, "said once this turn is over");
+            } else if let Some(op) = self.retried(line) {
+                self.begin(op, now);
+            } else {
+                self.send(line, now);
             }
         }
         Next::On
@@ -263,8 +277,9 @@ impl Plain {
     }
 
     fn begin(&mut self, op: Op, now: Instant) {
+        self.turn.begin(&op);
         match self.link.ops.try_send(op) {
-            Ok(()) => (self.live, self.wrote) = (Some(Live::begin(now)), now),
+            Ok(()) => (self.live, self.wrote, self.offer) = (Some(Live::begin(now)), now, None),
             Err(_) => self.tell(Tone::Error, "the session has ended; /new starts another one"),
         }
     }

@@ -12,8 +12,8 @@ use crate::harness::sample_model;
 use crate::model::{BlobId, CallId, ItemId, Model};
 use crate::tui::cell::tests::all;
 use crate::tui::host::{
-    Folder, HarnessRow, ModelRow, NewProvider, ProviderRow, Reach, Report, SessionRow, Speaks, Spoken, Which,
-    Wish,
+    Folder, HarnessRow, Meant, ModelRow, NewProvider, ProviderRow, Reach, Report, SessionRow, Speaks, Spoken,
+    Which, Wish,
 };
 use crate::tui::transcript::Speech;
 
@@ -26,6 +26,10 @@ impl Host for Nobody {
     }
 
     fn speaker(&self, _: &Wish) -> Result<Spoken, String> {
+        Err("nobody".to_owned())
+    }
+
+    fn meant(&self, _: &str, _: &str) -> Result<Meant, String> {
         Err("nobody".to_owned())
     }
 
