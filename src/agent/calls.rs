@@ -31,6 +31,7 @@ impl Agent {
             if end.is_some() || self.stopper.stopped() {
                 break;
             }
+            self.note_base(group).await;
             self.before_changes(group).await;
             if self.hear_stances() {
                 self.permit_again((&calls, next), &mut leaves, &rules).await;

@@ -128,7 +128,7 @@ impl Gate {
 
 /// How a call may change files.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Reach {
+pub(super) enum Reach {
     Nothing,
     /// A command that may, or may not.
     Perhaps,
@@ -136,7 +136,7 @@ enum Reach {
 }
 
 impl Reach {
-    fn of(action: &Action) -> Self {
+    pub(super) fn of(action: &Action) -> Self {
         // What is typed into a shell is a command once its line ends.
         let acts = |typed: &str| !typed.trim().is_empty() && !harmless(typed.trim());
         let perhaps = matches!(action, Action::Shell { command, .. } if !harmless(command))

@@ -12,9 +12,10 @@ use tokio::sync::{Notify, mpsc::Receiver, oneshot};
 
 use super::compact::Press;
 use super::permit::{Answer, Stance};
-use super::{Agent, Event, Filling, Holds};
+use super::{Agent, Changes, Event, Filling, Holds};
 use crate::harness::{Harness, Live, Saying};
 use crate::model::{Action, Model, NoteKind, Said, ToolCall};
+use crate::sandbox::Policy;
 use crate::tools::Job;
 use crate::wire::Client;
 
@@ -52,6 +53,20 @@ pub enum Aside {
     /// What runs in the background.
     Jobs(oneshot::Sender<Vec<Job>>),
     StopJob(String),
+    /// The end of what one of them printed; None: there is none of that id.
+    TailJob(String, oneshot::Sender<Option<String>>),
+    /// What changed in the project.
+    Changes(oneshot::Sender<Changes>),
+    /// What may be done now.
+    Allowed(oneshot::Sender<Allowed>),
+}
+
+/// What a session's calls may do.
+#[derive(Clone, Debug)]
+pub struct Allowed {
+    pub policy: Policy,
+    /// What the person allowed since, one thing each.
+    pub grants: Vec<String>,
 }
 
 /// A model, whom to ask for it, and the harness that speaks for it.
@@ -198,6 +213,16 @@ impl Agent {
                 Some(Aside::Jobs(to)) => {
                     let _ = to.send(self.toolbox.jobs());
                 }
+                Some(Aside::TailJob(id, to)) => {
+                    let _ = to.send(self.toolbox.tail_job(&id));
+                }
+                Some(Aside::Changes(to)) => {
+                    let _ = to.send(self.changes().await);
+                }
+                Some(Aside::Allowed(to)) => {
+                    let (policy, grants) = (self.policy.clone(), self.grants.words());
+                    let _ = to.send(Allowed { policy, grants });
+                }
                 Some(Aside::StopJob(id)) => {
                     if !self.toolbox.stop_job(&id).await {
                         self.warn(format!("there is no background command {id}")).await;
@@ -254,6 +279,7 @@ impl Agent {
     async fn run_for_person(&mut self, command: String, told: Told) {
         self.out.send(Event::TurnStarted).await;
         let call = ToolCall::own(Action::shell(&command, None));
+        self.note_base(std::slice::from_ref(&call)).await;
         let rules = self.harness.rules(&self.model);
         let spill = self.session.spill_dir();
         let outcome = {

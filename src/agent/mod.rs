@@ -6,6 +6,7 @@
 
 mod answer;
 mod calls;
+mod changes;
 mod check;
 mod compact;
 mod desk;
@@ -40,7 +41,8 @@ use crate::tools::{KeepBlob, Toolbox};
 use crate::wire::Client;
 
 pub use answer::{Holds, Schema};
-pub use desk::{Aside, Desk, Op, Speaker, Told};
+pub use changes::Changes;
+pub use desk::{Allowed, Aside, Desk, Op, Speaker, Told};
 pub use event::{End, Event, Outbox, events};
 pub use filling::Filling;
 pub use permit::{
@@ -135,6 +137,8 @@ pub struct Agent {
     toolbox: Toolbox,
     guard: Guard,
     gate: Gate,
+    /// What the project is compared with.
+    since: changes::Since,
     reads: Reads,
     turn: u32,
     /// Tokens of all turns, earlier runs included.
@@ -201,6 +205,7 @@ impl Agent {
             toolbox,
             guard: Guard::default(),
             gate: Gate::default(),
+            since: changes::Since::new(items.len()),
             reads: Reads::default(),
             turn: items.iter().map(|item| item.turn).max().unwrap_or(0),
             usage: total(&items),

@@ -33,6 +33,8 @@ pub(super) struct Base {
     pub(super) distrust: Option<String>,
     pub(super) config: Config,
     pub(super) warnings: Vec<String>,
+    /// All that is set, and where.
+    pub(super) settings: Vec<config::Setting>,
     pub(super) library: Library,
     /// What its server tells of the model.
     pub(super) found: Option<Found>,
@@ -113,6 +115,7 @@ pub(super) fn base(flags: &SessionFlags) -> Result<Base, CliError> {
         distrust,
         config: loaded.config,
         warnings,
+        settings: loaded.settings,
         library,
         found: None,
         probed: None,
@@ -150,9 +153,13 @@ fn overrides(flags: &SessionFlags) -> Result<Vec<Override>, CliError> {
     for text in &flags.config {
         overrides.push(Override::parse(text)?);
     }
-    let named = [("model", &flags.model), ("model_provider", &flags.provider), ("harness", &flags.harness)];
-    for (key, value) in named {
-        overrides.extend(value.as_ref().map(|value| Override::text(key, value)));
+    let named = [
+        ("model", "--model", &flags.model),
+        ("model_provider", "--provider", &flags.provider),
+        ("harness", "--harness", &flags.harness),
+    ];
+    for (key, flag, value) in named {
+        overrides.extend(value.as_ref().map(|value| Override::text(key, value).by(flag)));
     }
     Ok(overrides)
 }

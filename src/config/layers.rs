@@ -6,6 +6,7 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::load::{self, Author, Layer, Override, Warning, Weight};
+use super::origin::{Origins, Setting};
 use super::{Config, ConfigError, Dirs, Env, keys, trust};
 
 /// Where settings come from.
@@ -39,6 +40,8 @@ pub struct Loaded {
     pub warnings: Vec<Warning>,
     /// The project's folder is trusted, so its harnesses count too.
     pub project_trusted: bool,
+    /// All that is set, and where.
+    pub settings: Vec<Setting>,
 }
 
 const VARIABLES: [(&str, &str); 3] =
@@ -63,15 +66,17 @@ pub fn load(inputs: Inputs) -> Result<Loaded, ConfigError> {
     stack.source = PROFILE;
     if let Some(name) = inputs.profile.clone().or_else(|| stack.text("profile")) {
         let profile = stack.profile(&name)?;
-        stack.lay(Layer { table: profile, warnings: Vec::new() });
+        let origins = stack.origins.of_profile(&name);
+        stack.lay(Layer { table: profile, origins, warnings: Vec::new() });
     }
     stack.source += 1;
     stack.variables(&VARIABLES, &inputs.env);
     stack.source += 1;
     for setting in inputs.overrides {
-        stack.lay(load::flag(setting, "--config"));
+        stack.lay(load::flag(setting));
     }
     stack.drop_half_prices();
+    let settings = stack.origins.settings(&stack.table);
     let mistakes = stack.warnings.iter().filter(|warning| warning.weight == Weight::Mistake);
     let lines: Vec<String> = mistakes.map(Warning::to_string).collect();
     if inputs.strict == Strictness::Strict && !lines.is_empty() {
@@ -82,7 +87,7 @@ pub fn load(inputs: Inputs) -> Result<Loaded, ConfigError> {
     config.model_is_later = stack.model_from > stack.provider_from;
     config.model_is_for_this_run = stack.model_from.max(stack.provider_from) >= PROFILE;
     config.harness_is_for_this_run = stack.harness_from >= PROFILE;
-    Ok(Loaded { config, warnings: stack.warnings, project_trusted })
+    Ok(Loaded { config, warnings: stack.warnings, project_trusted, settings })
 }
 
 /// Lays the project's file, if the user trusts the folder. Says whether they do.
@@ -106,6 +111,7 @@ fn project(inputs: &Inputs, stack: &mut Stack) -> Result<bool, ConfigError> {
 #[derive(Default)]
 struct Stack {
     table: Table,
+    origins: Origins,
     warnings: Vec<Warning>,
     /// Number of the source being laid: files, profile, variables, flags.
     source: usize,
@@ -127,6 +133,7 @@ impl Stack {
             self.harness_from = self.source;
         }
         merge(&mut self.table, layer.table, "");
+        self.origins.lay(layer.origins);
         self.warnings.extend(layer.warnings);
     }
 
@@ -134,7 +141,7 @@ impl Stack {
     fn variables(&mut self, which: &[(&str, &str)], env: &Env) {
         for (variable, key) in which {
             match (env.get(variable), env.text(variable)) {
-                (_, Some(value)) => self.lay(load::flag(Override::text(key, value), variable)),
+                (_, Some(value)) => self.lay(load::flag(Override::text(key, value).by(variable))),
                 (Some(_), None) => self.notice(variable, "the value is not UTF-8 and is ignored"),
                 (None, None) => {}
             }

@@ -12,6 +12,7 @@ use toml::{Table, Value};
 
 use super::ConfigError;
 use super::keys::{self, Key, Kind};
+use super::origin::{Origins, Place};
 
 /// Something in a source that was ignored, or has an effect one may not expect.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,11 +43,16 @@ impl fmt::Display for Warning {
     }
 }
 
+/// The flag that sets any key.
+const CONFIG: &str = "--config";
+
 /// One `-c key=value`, or another flag that sets a key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Override {
     path: Vec<String>,
     value: Value,
+    /// The flag or variable, for messages.
+    name: String,
 }
 
 impl Override {
@@ -63,12 +69,19 @@ impl Override {
         let parsed = toml::from_str::<Table>(&format!("value = {value}"));
         // More than one key means that the value went on in a second line.
         let parsed = parsed.ok().filter(|table| table.len() == 1).and_then(|mut table| table.remove("value"));
-        Ok(Self { path, value: parsed.unwrap_or_else(|| Value::String(value.to_owned())) })
+        let value = parsed.unwrap_or_else(|| Value::String(value.to_owned()));
+        Ok(Self { path, value, name: CONFIG.to_owned() })
     }
 
     /// A dotted key that another flag or a variable sets: `-m` is `model`.
     pub fn text(key: &str, value: impl Into<String>) -> Self {
-        Self { path: key.split('.').map(str::to_owned).collect(), value: Value::String(value.into()) }
+        let path = key.split('.').map(str::to_owned).collect();
+        Self { path, value: Value::String(value.into()), name: CONFIG.to_owned() }
+    }
+
+    /// The same, set by this flag or variable.
+    pub fn by(self, name: &str) -> Self {
+        Self { name: name.to_owned(), ..self }
     }
 
     fn into_table(self) -> Table {
@@ -96,6 +109,7 @@ fn path(key: &str) -> Option<Vec<String>> {
 #[derive(Debug, Default)]
 pub(super) struct Layer {
     pub(super) table: Table,
+    pub(super) origins: Origins,
     pub(super) warnings: Vec<Warning>,
 }
 
@@ -117,9 +131,9 @@ pub(super) fn file(path: &Path, author: Author<'_>) -> Result<Layer, ConfigError
     Ok(check(table, &source, author))
 }
 
-/// A layer of one key, from a flag or a variable called `name`.
-pub(super) fn flag(setting: Override, name: &str) -> Layer {
-    let source = Source { name: name.to_owned(), text: "", spans: None };
+/// A layer of one key, from a flag or a variable.
+pub(super) fn flag(setting: Override) -> Layer {
+    let source = Source { name: setting.name.clone(), text: "", spans: None };
     check(setting.into_table(), &source, Author::User)
 }
 
@@ -177,11 +191,8 @@ struct Source<'a> {
 }
 
 impl Source<'_> {
-    fn place(&self, path: &[String]) -> String {
-        match self.line(path) {
-            Some(line) => format!("{}:{line}", self.name),
-            None => self.name.clone(),
-        }
+    fn place(&self, path: &[String]) -> Place {
+        Place { source: self.name.clone(), line: self.line(path) }
     }
 
     fn line(&self, path: &[String]) -> Option<usize> {
@@ -200,7 +211,8 @@ impl Source<'_> {
 fn check(table: Table, source: &Source<'_>, author: Author<'_>) -> Layer {
     let mut checker = Checker { source, author, path: Vec::new(), warnings: Vec::new() };
     let table = checker.table(table, keys::ROOT);
-    Layer { table, warnings: checker.warnings }
+    let origins = Origins::of(&table, |path| source.place(path));
+    Layer { table, origins, warnings: checker.warnings }
 }
 
 struct Checker<'a> {
@@ -319,7 +331,7 @@ impl Checker<'_> {
     }
 
     fn warn(&mut self, weight: Weight, text: impl Fn(&str) -> String) {
-        let place = self.source.place(&self.path);
+        let place = self.source.place(&self.path).to_string();
         self.warnings.push(Warning { place, text: text(&self.path.join(".")), weight });
     }
 }
@@ -365,6 +377,6 @@ fn found(value: &Value) -> &'static str {
 }
 
 /// The project's settings file.
-pub(super) fn project_file(root: &Path) -> PathBuf {
+pub fn project_file(root: &Path) -> PathBuf {
     root.join(".tack").join("config.toml")
 }

@@ -12,6 +12,7 @@ mod keys;
 mod layers;
 mod load;
 mod model;
+mod origin;
 mod provider;
 mod trust;
 
@@ -25,8 +26,9 @@ pub use edit::{Change, apply, keep_family, keep_harness};
 pub use env::Env;
 pub use keys::near;
 pub use layers::{Inputs, Loaded, Strictness, load};
-pub use load::{Override, Warning, Weight};
+pub use load::{Override, Warning, Weight, project_file};
 pub use model::{Choice, choose};
+pub use origin::{Place, Setting};
 pub use provider::{known, resolve, usual_model};
 pub use trust::how_to_trust;
 

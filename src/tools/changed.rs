@@ -29,18 +29,7 @@ impl Toolbox {
         if before == after {
             return;
         }
-        let kind = match (before, after) {
-            (None, _) => FileChangeKind::Added,
-            (Some(_), None) => FileChangeKind::Removed,
-            (Some(_), Some(_)) => FileChangeKind::Changed,
-        };
-        let shown = path::short(cx.cwd, &cx.policy.seen(file));
-        let mut change =
-            FileChange { path: shown, kind, added: 0, removed: 0, patch: String::new(), cut: false };
-        let both = before.unwrap_or_default().len().max(after.unwrap_or_default().len());
-        if both <= COMPARED {
-            compare(&mut change, &read(before), &read(after));
-        }
+        let change = change_of(path::short(cx.cwd, &cx.policy.seen(file)), (before, after));
         lock(&self.changed).push(change);
     }
 
@@ -48,6 +37,21 @@ impl Toolbox {
     pub(super) fn take_changes(&self) -> Vec<FileChange> {
         std::mem::take(&mut *lock(&self.changed))
     }
+}
+
+/// What became of a file, with the lines around it where it is not too large. `path` as it is to be shown.
+pub fn change_of(path: String, (before, after): (Option<&[u8]>, Option<&[u8]>)) -> FileChange {
+    let kind = match (before, after) {
+        (None, _) => FileChangeKind::Added,
+        (Some(_), None) => FileChangeKind::Removed,
+        (Some(_), Some(_)) => FileChangeKind::Changed,
+    };
+    let mut change = FileChange { path, kind, added: 0, removed: 0, patch: String::new(), cut: false };
+    let both = before.unwrap_or_default().len().max(after.unwrap_or_default().len());
+    if both <= COMPARED {
+        compare(&mut change, &read(before), &read(after));
+    }
+    change
 }
 
 fn read(bytes: Option<&[u8]>) -> String {

@@ -7,7 +7,9 @@ mod report;
 mod seat;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -28,6 +30,8 @@ use seat::{CTRL_C, Seat};
 
 /// Jobs at one time.
 const MOST: usize = 16;
+/// Bytes of output that a person is shown.
+const TAIL: u64 = 8 * 1024;
 /// What a job prints this soon is part of the answer that starts it.
 const FIRST: Duration = Duration::from_millis(200);
 
@@ -92,6 +96,18 @@ impl Started {
         let cwd = Some(self.cwd.to_string_lossy().into_owned());
         Facts { id, said, cwd, pid, notes: self.notes.clone() }
     }
+}
+
+/// The last lines of a file, at most [`TAIL`] bytes of them.
+fn end_of(path: &Path) -> io::Result<String> {
+    let mut file = File::open(path)?;
+    let from = file.metadata()?.len().saturating_sub(TAIL);
+    file.seek(SeekFrom::Start(from))?;
+    let mut bytes = Vec::new();
+    file.take(TAIL).read_to_end(&mut bytes)?;
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    // What begins in the middle of a line is none.
+    Ok(if from > 0 { text.split_once('\n').map_or(String::new(), |(_, rest)| rest.to_owned()) } else { text })
 }
 
 /// That many milliseconds, but no more than a command may take that is waited for.
@@ -294,6 +310,13 @@ impl Jobs {
             }
         };
         all.iter().map(job).collect()
+    }
+
+    /// See [`super::Toolbox::tail_job`]. What has no file any more printed nothing.
+    pub(super) fn tail(&self, id: &str) -> Option<String> {
+        let found = self.all().into_iter().find(|job| job.id == id)?;
+        let end = found.output_file.and_then(|file| end_of(file.as_ref()).ok());
+        Some(end.unwrap_or_default())
     }
 
     /// Ends one; false when there is none of that id.

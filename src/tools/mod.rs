@@ -62,10 +62,12 @@ use crate::model::{
 };
 use crate::sandbox::{Policy, Sandbox};
 
+pub use changed::change_of;
 pub use diff::files as diff_files;
 pub use jobs::{Ended, Job};
 pub use output::fit;
 pub use patch::files as patch_files;
+pub use path::short as shown_path;
 pub use preview::{Preview, Touch, preview, touches};
 pub use read::image_type;
 pub use shell::shell_name;
@@ -240,6 +242,11 @@ impl Toolbox {
     /// The jobs of this session, ended ones that were not asked for among them.
     pub fn jobs(&self) -> Vec<Job> {
         self.jobs.all()
+    }
+
+    /// The end of what a job printed; None when there is none of that id.
+    pub fn tail_job(&self, id: &str) -> Option<String> {
+        self.jobs.tail(id)
     }
 
     /// Ends one job; false when there is none of that id.

@@ -58,7 +58,7 @@ pub(super) fn show_str(name: &str) -> String {
 }
 
 /// Relative to the working folder when it lies inside, otherwise absolute.
-pub(super) fn short(cwd: &Path, path: &Path) -> String {
+pub fn short(cwd: &Path, path: &Path) -> String {
     match path.strip_prefix(cwd) {
         Ok(inside) if !inside.as_os_str().is_empty() => show(inside),
         Ok(_) | Err(_) => show(path),

@@ -1,13 +1,18 @@
 //! What tack answers to commands that only tell something, as rows: the same on a screen and without one.
 
+use std::path::{Path, PathBuf};
+
 use ratatui::text::{Line, Span};
 
 use super::app::Spent;
+use super::cell::{self, View};
 use super::host::Facts;
 use super::overlay::harness::tokens;
 use super::palette::Palette;
 use super::text;
-use crate::agent::{Filling, Rule};
+use crate::agent::{Allowed, Changes, Filling, Rule, SessionMode};
+use crate::model::FileChange;
+use crate::sandbox::{GitAccess, Mode, Net};
 use crate::tools::Job;
 
 /// Two lines that say where one is.
@@ -29,7 +34,7 @@ pub fn head(facts: &Facts, p: &Palette) -> Vec<Line<'static>> {
     vec![first, Line::styled(place.join(" · "), p.dim)]
 }
 
-/// Model, harness, wire, window, mode, sandbox, folder, session; `session`: its id, where it is recorded.
+/// Model, harness and why that one, wire, window, mode, sandbox, folder, files, session; `session`: its id, where it is recorded.
 pub fn status(facts: &Facts, spent: &Spent, session: Option<&str>, p: &Palette) -> Vec<Line<'static>> {
     let model = &facts.speaks.model;
     let window =
@@ -49,6 +54,7 @@ pub fn status(facts: &Facts, spent: &Spent, session: Option<&str>, p: &Palette) 
         ("folder", facts.cwd.display().to_string()),
         ("instructions", files),
         ("session", session.unwrap_or("not recorded").to_owned()),
+        ("kept in", facts.log.as_ref().map_or_else(|| "no file".to_owned(), |log| log.display().to_string())),
     ];
     let row = |(name, what): (&str, String)| {
         let what = text::clean_line(&what).into_owned();
@@ -103,10 +109,11 @@ pub fn cost(spent: &Spent, p: &Palette) -> Vec<Line<'static>> {
         )),
     ])];
     for (who, usage) in &spent.by {
+        let money = spent.cost_of(who, usage).map_or_else(String::new, |cost| format!(" · ${cost:.4}"));
         let who = text::clean_line(who).into_owned();
         lines.push(Line::styled(
             format!(
-                "  {who}: {} in ({} cached), {} out",
+                "  {who}: {} in ({} cached), {} out{money}",
                 tokens(usage.input),
                 tokens(usage.cached),
                 tokens(usage.output)
@@ -118,7 +125,7 @@ pub fn cost(spent: &Spent, p: &Palette) -> Vec<Line<'static>> {
 }
 
 /// What runs in the background.
-pub fn jobs(jobs: &[Job]) -> Vec<Line<'static>> {
+pub fn jobs(jobs: &[Job], p: &Palette) -> Vec<Line<'static>> {
     let row = |job: &Job| {
         let state = match (job.running, job.exit) {
             (true, _) => "runs".to_owned(),
@@ -129,7 +136,9 @@ pub fn jobs(jobs: &[Job]) -> Vec<Line<'static>> {
         let command = text::clean_line(&job.command).into_owned();
         Line::raw(format!("{}  {state}  {command}{file}", job.id))
     };
-    jobs.iter().map(row).collect()
+    let mut lines: Vec<Line<'static>> = jobs.iter().map(row).collect();
+    lines.push(Line::styled("/ps tail ID shows the end of its output, /ps stop ID ends it", p.dim));
+    lines
 }
 
 /// The stored rules, numbered.
@@ -139,9 +148,129 @@ pub fn rules(rules: &[Rule], p: &Palette) -> Vec<Line<'static>> {
             Some(project) => format!(" · in {}", project.display()),
             None => " · everywhere".to_owned(),
         };
-        Line::raw(text::clean_line(&format!("{:>3}  {}{place}", nth + 1, rule.allow)).into_owned())
+        let lifts: Vec<String> = rule.lifts.iter().map(ToString::to_string).collect();
+        let with = if lifts.is_empty() { String::new() } else { format!(" · with {}", lifts.join(", ")) };
+        Line::raw(text::clean_line(&format!("{:>3}  {}{place}{with}", nth + 1, rule.allow)).into_owned())
     };
     let mut lines: Vec<Line<'static>> = rules.iter().enumerate().map(row).collect();
-    lines.push(Line::styled("/permissions rm N forgets one", p.dim));
+    lines.push(Line::styled("/permissions add RULE, here RULE (this project), rm N", p.dim));
     lines
 }
+
+/// What to say where there are none.
+pub fn no_rules(mode: SessionMode) -> String {
+    let mode = mode.name();
+    format!(
+        "no rule is stored; mode {mode} decides what is asked for; /permissions add RULE stores one such as cargo test *"
+    )
+}
+
+/// What changed in the project.
+pub fn changes(changes: &Changes, view: View<'_>) -> Vec<Line<'static>> {
+    let p = view.palette;
+    let sum = |count: fn(&FileChange) -> u64| changes.files.iter().map(count).sum::<u64>();
+    let (added, removed) = (sum(|change| change.added), sum(|change| change.removed));
+    let files = match changes.files.len() {
+        0 => "Nothing changed since the session began".to_owned(),
+        1 => "1 file changed since the session began".to_owned(),
+        count => format!("{count} files changed since the session began"),
+    };
+    let mut head = vec![Span::styled(files, p.strong)];
+    if !changes.files.is_empty() {
+        head.push(Span::styled(format!("  +{added}"), p.good));
+        head.push(Span::styled(format!(" -{removed}"), p.bad));
+    }
+    let mut lines = vec![Line::from(head)];
+    lines.extend(cell::changes(&changes.files, view));
+    if changes.left_out > 0 {
+        lines.push(Line::styled(format!("and {} files more; git diff shows all", changes.left_out), p.dim));
+    }
+    lines.extend(changes.note.iter().map(|note| Line::styled(note.clone(), p.dim)));
+    lines
+}
+
+/// Paths of one sort that are listed.
+const PATHS: usize = 8;
+
+/// What may be done in the session now; `machine`: what this machine can hold.
+pub fn sandbox(allowed: &Allowed, machine: &str, p: &Palette) -> Vec<Line<'static>> {
+    let Allowed { policy, grants } = allowed;
+    let mut rows = vec![("mode", policy.mode.name().to_owned())];
+    if policy.mode == Mode::DangerFullAccess {
+        rows.push(("", "no sandbox: commands may do whatever you may".to_owned()));
+    } else {
+        rows.push((
+            "network",
+            if policy.net == Net::Full { "reachable" } else { "not reachable" }.to_owned(),
+        ));
+        let git = match policy.git {
+            GitAccess::Read => "read; writing .git is asked for",
+            GitAccess::Commit => "commit; what starts programs stays read-only",
+        };
+        rows.push(("git", git.to_owned()));
+        let whole = |path: &Path| path.display().to_string();
+        rows.extend(listed("may write", &policy.write_roots, whole));
+        rows.extend(policy.tmp.as_ref().map(|_| ("", "/tmp, the session's own".to_owned())));
+        let there =
+            |paths: &[PathBuf]| paths.iter().filter(|path| path.exists()).cloned().collect::<Vec<_>>();
+        let short = |path: &Path| {
+            path.strip_prefix(&policy.cwd).map_or_else(|_| whole(path), |rest| rest.display().to_string())
+        };
+        rows.extend(listed("read-only", &there(&policy.protect), short));
+        rows.extend(listed("hidden", &there(&policy.hide), whole));
+    }
+    let grants = grants
+        .iter()
+        .enumerate()
+        .map(|(nth, grant)| (if nth == 0 { "you allowed" } else { "" }, grant.clone()));
+    rows.extend(grants);
+    let mut lines = vec![Line::styled("Sandbox of this session", p.strong)];
+    lines.extend(rows.iter().map(|(name, what)| {
+        let what = text::clean_line(what).into_owned();
+        Line::from(vec![Span::styled(format!("  {name:<12} "), p.dim), Span::raw(what)])
+    }));
+    lines.push(Line::styled("This machine", p.strong));
+    lines.extend(text::clean(machine).lines().map(|line| Line::raw(format!("  {line}"))));
+    lines.push(Line::styled(
+        "/sandbox add DIR lets a folder be written in this session, rm DIR takes that back",
+        p.dim,
+    ));
+    lines
+}
+
+/// A few of the paths, the first with its name, and how many more there are.
+fn listed(
+    name: &'static str,
+    paths: &[PathBuf],
+    shown: impl Fn(&Path) -> String,
+) -> Vec<(&'static str, String)> {
+    let mut rows: Vec<(&'static str, String)> =
+        paths.iter().take(PATHS).map(|path| ("", shown(path))).collect();
+    if paths.len() > PATHS {
+        rows.push(("", format!("and {} more", paths.len() - PATHS)));
+    }
+    if let Some(first) = rows.first_mut() {
+        first.0 = name;
+    }
+    rows
+}
+
+/// Lines of a job's output that are shown.
+const TAIL: usize = 20;
+
+/// The end of what a job printed.
+pub fn tail(id: &str, printed: &str, p: &Palette) -> Vec<Line<'static>> {
+    let clean = text::clean(printed);
+    let all: Vec<&str> = clean.lines().collect();
+    let last = &all[all.len().saturating_sub(TAIL)..];
+    let head = match last.len() {
+        0 => format!("{id} printed nothing yet"),
+        count => format!("{id}, the last {count} lines"),
+    };
+    let mut lines = vec![Line::styled(text::clean_line(&head).into_owned(), p.strong)];
+    lines.extend(last.iter().map(|line| Line::raw(format!("  {line}"))));
+    lines
+}
+
+#[cfg(test)]
+mod tests;

@@ -7,7 +7,7 @@ use tokio::sync::mpsc::{Receiver, Sender};
 
 use crate::agent::{Desk, Event, Op, Rule, SessionMode, Speaker, Stance, Stopper};
 use crate::harness::Carried;
-use crate::model::{BlobId, Item, Model, Prices};
+use crate::model::{BlobId, Item, Model, Prices, WireKind};
 
 use super::transcript::Speech;
 
@@ -49,6 +49,8 @@ pub struct Facts {
     pub sandbox: String,
     /// Names of the instruction files in force.
     pub instructions: Vec<String>,
+    /// The session's file, where it is recorded.
+    pub log: Option<PathBuf>,
     /// Nobody chose a model yet: none can be asked.
     pub mute: bool,
     /// What the model's server tells of it, and how the model calls, is still to be learnt.
@@ -272,12 +274,81 @@ pub enum Reach {
     All,
 }
 
+/// A provider, as it stands with the person.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProviderRow {
+    pub id: String,
+    pub name: String,
+    /// Without what may be a secret.
+    pub address: String,
+    /// `chat responses`.
+    pub wires: String,
+    /// Whether its key is there, in words.
+    pub key: String,
+    /// A request can be made.
+    pub ready: bool,
+    pub origin: Origin,
+    /// Served on this machine: whether a server of its kind answers. None: nobody looked.
+    pub answers: Option<bool>,
+}
+
+/// Who made a provider known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    BuiltIn,
+    /// Built in, with settings of the person's own file.
+    Changed,
+    /// The person's own file alone.
+    Own,
+}
+
+impl Origin {
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::BuiltIn => "built in",
+            Self::Changed => "built in, with settings of yours",
+            Self::Own => "yours",
+        }
+    }
+}
+
+/// A provider to be added, as it was typed.
+pub struct NewProvider {
+    pub id: String,
+    pub url: String,
+    /// None: found by asking.
+    pub wire: Option<WireKind>,
+    pub key: Option<Hidden>,
+}
+
+/// A key on its way to where it is stored.
+pub struct Hidden(pub String);
+
+impl std::fmt::Debug for Hidden {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("(hidden)")
+    }
+}
+
+impl std::fmt::Debug for NewProvider {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {} {:?}", self.id, self.url, self.wire)
+    }
+}
+
+/// A change of what may be written, as the person wrote the folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Folder {
+    Add(String),
+    Remove(String),
+}
+
 /// A report that is shown as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Report {
     Doctor,
+    /// What this machine can hold.
     Sandbox,
-    Providers,
     Config,
 }
 
@@ -301,6 +372,13 @@ pub trait Host: Send + Sync {
     fn try_model(&self, provider: &str, name: &str) -> Result<String, String>;
     /// Makes a harness the usual one of a model's family; says of which, and where that is kept.
     fn make_usual(&self, model: &Model, harness: &str) -> Result<String, String>;
+    fn providers(&self) -> Vec<ProviderRow>;
+    /// Asks a provider's server what it has; what came back, in words.
+    fn try_provider(&self, id: &str) -> Result<String, String>;
+    /// Makes a server known, and stores its key; what came of it, a sentence each.
+    fn add_provider(&self, new: &NewProvider) -> Result<Vec<String>, String>;
+    /// Takes the person's own settings of a provider away.
+    fn remove_provider(&self, id: &str) -> Result<String, String>;
     /// Stores a provider's key; says where.
     fn login(&self, provider: &str, key: &str) -> Result<String, String>;
     /// Removes a stored key; says from where.
@@ -309,8 +387,14 @@ pub trait Host: Send + Sync {
     fn make_first(&self, wish: &Wish) -> Result<String, String>;
     /// What a mode allows in the open session, and what to say of it.
     fn stance(&self, mode: SessionMode) -> Result<(Box<Stance>, Vec<String>), String>;
+    /// Lets a folder be written in the open session, or no longer: what the mode allows then, and what to say
+    /// of it.
+    fn change_folder(&self, change: &Folder, mode: SessionMode)
+    -> Result<(Box<Stance>, Vec<String>), String>;
     /// The stored rules.
     fn rules(&self) -> Vec<Rule>;
+    /// Stores a rule, for this project or for all.
+    fn add_rule(&self, text: &str, holds: Reach) -> Result<(), String>;
     fn forget_rule(&self, rule: &Rule) -> Result<(), String>;
     fn sessions(&self, reach: Reach) -> Vec<SessionRow>;
     /// What a session holds.

@@ -18,6 +18,7 @@
 //! host                 what the frontend needs from the command line
 //! app        all       the state of it all: keys, events and work come in; rows, frames, operations go out
 //! run        app term  the loop that waits
+//! args                 what stands behind a command's name
 //! board      text      what commands that only tell something answer
 //! plain      cell      the same session by lines alone, with nothing drawn
 //! ```
@@ -27,6 +28,7 @@
 
 pub mod app;
 pub mod approval;
+mod args;
 mod board;
 pub mod cell;
 pub mod composer;

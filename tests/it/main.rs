@@ -70,6 +70,7 @@ mod repl;
 mod repl_ask;
 mod repl_bad;
 mod repl_choose;
+mod repl_commands;
 mod repl_errors;
 mod repl_more;
 mod repl_plain;

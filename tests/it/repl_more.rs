@@ -42,7 +42,7 @@ fn the_sheet_says_what_the_keys_do_and_what_they_are_called() {
 fn nothing_is_called_a_model_before_one_is_chosen() {
     let tack = Tack::bare();
     let mut tty = Tty::start(&tack.command([""; 0]), 100, 30);
-    tty.wait_for("the list", |shown| shown.has("enter add its key · esc look around"));
+    tty.wait_for("the list", |shown| shown.has("Add a provider and key"));
     let shown = tty.shown();
     assert!(shown.has("no model yet: /model"), "{}", shown.rows.join("\n"));
     tty.keys("\x1b");

@@ -167,7 +167,7 @@ fn commands_set_by_name_and_tell_by_lines() {
         ("/mode", "mode ask; /mode ask, edits"),
         ("/context", "system prompt"),
         ("/tasks", "the model has no list of tasks"),
-        ("/nothing", "error: there is no command /nothing here"),
+        ("/nothing", "error: there is no command /nothing; /help lists them"),
         ("/harness qwen-code", "note: mock @ mock under qwen-code from the next request on"),
     ] {
         tty.keys(&format!("{line}\n"));

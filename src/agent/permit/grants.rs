@@ -23,6 +23,28 @@ impl Grants {
         &self.lifts
     }
 
+    /// All of it, for a person.
+    pub fn words(&self) -> Vec<String> {
+        let lifts = self.lifts.iter().map(|lift| match lift {
+            Lift::Path(path) => format!("write {}", path.display()),
+            other => other.to_string(),
+        });
+        let lines = self.lines.iter().map(|(line, lifts)| {
+            let with: Vec<String> = lifts.iter().map(ToString::to_string).collect();
+            if with.is_empty() {
+                format!("run {line}")
+            } else {
+                format!("run {line} (with {})", with.join(", "))
+            }
+        });
+        let mut files: Vec<String> =
+            self.files.iter().map(|path| format!("edit {}", path.display())).collect();
+        let mut hosts: Vec<String> = self.hosts.iter().map(|host| format!("fetch from {host}")).collect();
+        files.sort();
+        hosts.sort();
+        lifts.chain(lines).chain(files).chain(hosts).collect()
+    }
+
     /// A path and git's folders are opened for every call, the network for the one command.
     pub(super) fn command(&mut self, line: &str, lifts: &[Lift]) {
         self.lift(lifts);

@@ -1,10 +1,12 @@
 //! `tack` without a prompt to run: the interactive session. Puts together what the frontend in `tui`
 //! asks for.
 
+mod folders;
 mod meant;
 mod mute;
 mod report;
 mod rows;
+mod settings;
 
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
@@ -18,16 +20,16 @@ use super::args::{self, SessionFlags};
 use super::choice::DEMO;
 use super::error::CliError;
 use super::learn::Ask;
-use super::runtime;
 use super::setup::{self, Base, Ready};
+use super::{providers, runtime};
 use crate::agent::{Agent, Rule, SessionMode, Setup, Speaker, Stance, Stopper, events, scene};
 use crate::config;
 use crate::harness::{self, Carried, Library, Live, LoadError};
 use crate::model::{Item, Model, SessionId};
 use crate::sandbox::Policy;
 use crate::tui::host::{
-    Because, Facts, HarnessRow, Host, Lasts, Link, Meant, ModelRow, Opened, Reach, Report, SessionRow,
-    Speaks, Spoken, Which, Wish,
+    Because, Facts, Folder, HarnessRow, Host, Lasts, Link, Meant, ModelRow, NewProvider, Opened, ProviderRow,
+    Reach, Report, SessionRow, Speaks, Spoken, Which, Wish,
 };
 use crate::tui::transcript::Speech;
 use crate::tui::{self, Start};
@@ -115,6 +117,10 @@ struct Repl {
     open: Mutex<Option<SessionId>>,
     /// What the person changed, for the next new session.
     changed: Mutex<Changed>,
+    /// Folders that may be written in the open session, besides those of flags and settings.
+    folders: Mutex<Vec<PathBuf>>,
+    /// Providers whose servers the person had asked, or gave a key for.
+    asked: Mutex<Vec<String>>,
 }
 
 /// What was chosen in a session.
@@ -132,6 +138,8 @@ impl Repl {
             tmp: Mutex::default(),
             open: Mutex::default(),
             changed: Mutex::default(),
+            folders: Mutex::default(),
+            asked: Mutex::default(),
         }
     }
 
@@ -147,6 +155,7 @@ impl Repl {
         let came = other.open_with(which, base, change)?;
         *held(&self.tmp) = held(&other.tmp).take();
         *held(&self.open) = held(&other.open).take();
+        held(&self.folders).clear();
         held(&self.ended).append(&mut held(&other.ended));
         Ok(came)
     }
@@ -218,6 +227,7 @@ impl Repl {
             mode: setup.permit.mode,
             sandbox: sandbox(&setup.policy),
             instructions: instructions(&setup.policy.cwd),
+            log: setup.session.log().map(std::path::Path::to_path_buf),
             cwd: setup.policy.cwd.clone(),
             mute: false,
             learns,
@@ -225,6 +235,7 @@ impl Repl {
         let items = setup.loaded.as_ref().map(|loaded| loaded.items.clone()).unwrap_or_default();
         *held(&self.tmp) = setup.policy.tmp.clone();
         *held(&self.open) = setup.session.log().map(|_| setup.session.id().clone());
+        held(&self.folders).clear();
         let blobs = setup.session.blobs();
         let (ops, asked) = mpsc::channel(ROOM);
         // Pulled only when all of tack ends: between turns the channel is as before.
@@ -272,6 +283,14 @@ impl Repl {
             flags.config.push(format!("model_reasoning_effort={effort}"));
         }
         flags
+    }
+
+    /// What a mode allows, with the folders that were added.
+    fn stance_in(&self, mode: SessionMode) -> Result<(Stance, Vec<String>), CliError> {
+        let mut flags = self.flags.clone();
+        flags.add_dir.extend(held(&self.folders).iter().cloned());
+        let tmp = held(&self.tmp).clone();
+        setup::base(&flags)?.stance(&flags, (mode, tmp.as_deref()))
     }
 
     fn speaker_for(&self, wish: &Wish) -> Result<Spoken, CliError> {
@@ -353,7 +372,8 @@ impl Host for Repl {
     }
 
     fn models(&self) -> Vec<ModelRow> {
-        setup::base(&self.flags).map(|base| rows::models(&base)).unwrap_or_default()
+        let asked = held(&self.asked).clone();
+        setup::base(&self.flags).map(|base| rows::models(&base, &asked)).unwrap_or_default()
     }
 
     fn try_model(&self, provider: &str, name: &str) -> Result<String, String> {
@@ -370,15 +390,43 @@ impl Host for Repl {
     }
 
     fn stance(&self, mode: SessionMode) -> Result<(Box<Stance>, Vec<String>), String> {
-        let base = setup::base(&self.flags).map_err(said)?;
-        let tmp = held(&self.tmp).clone();
-        let (stance, notices) = base.stance(&self.flags, (mode, tmp.as_deref())).map_err(said)?;
+        let (stance, notices) = self.stance_in(mode).map_err(said)?;
         held(&self.changed).mode = Some(mode);
         Ok((Box::new(stance), notices))
     }
 
+    fn change_folder(
+        &self,
+        change: &Folder,
+        mode: SessionMode,
+    ) -> Result<(Box<Stance>, Vec<String>), String> {
+        let mut said_of_it = match change {
+            Folder::Add(folder) => self.add_folder(folder).map_err(said)?,
+            Folder::Remove(folder) => vec![self.remove_folder(folder).map_err(said)?],
+        };
+        let (stance, notices) = self.stance_in(mode).map_err(said)?;
+        said_of_it.extend(notices);
+        said_of_it.extend(match mode {
+            SessionMode::Plan => Some("plan writes nothing: it counts in the next mode that does".to_owned()),
+            SessionMode::Full => {
+                Some("mode full has no sandbox: it counts in the modes that have".to_owned())
+            }
+            SessionMode::Ask | SessionMode::Edits => None,
+        });
+        Ok((Box::new(stance), said_of_it))
+    }
+
     fn rules(&self) -> Vec<Rule> {
         setup::base(&self.flags).map(|base| base.rules().0.list()).unwrap_or_default()
+    }
+
+    fn add_rule(&self, text: &str, holds: Reach) -> Result<(), String> {
+        let base = setup::base(&self.flags).map_err(said)?;
+        let project = match holds {
+            Reach::Folder => Some(base.project.clone()),
+            Reach::All => None,
+        };
+        base.rules().0.add(Rule { project, ..Rule::parse(text)? })
     }
 
     fn forget_rule(&self, rule: &Rule) -> Result<(), String> {
@@ -386,8 +434,30 @@ impl Host for Repl {
         base.rules().0.remove(rule).map(drop)
     }
 
+    fn providers(&self) -> Vec<ProviderRow> {
+        setup::base(&self.flags).map(|base| providers::rows(&base)).unwrap_or_default()
+    }
+
+    fn try_provider(&self, id: &str) -> Result<String, String> {
+        let base = setup::base(&self.flags).map_err(said)?;
+        held(&self.asked).push(id.to_owned());
+        providers::test::test(&base, id).map_err(said)
+    }
+
+    fn add_provider(&self, new: &NewProvider) -> Result<Vec<String>, String> {
+        let said_of_it = providers::add::add(&self.flags, new).map_err(said)?;
+        held(&self.asked).push(new.id.trim().to_owned());
+        Ok(said_of_it)
+    }
+
+    fn remove_provider(&self, id: &str) -> Result<String, String> {
+        let base = setup::base(&self.flags).map_err(said)?;
+        providers::add::remove(&base, id).map_err(said)
+    }
+
     fn login(&self, provider: &str, key: &str) -> Result<String, String> {
         let base = setup::base(&self.flags).map_err(said)?;
+        held(&self.asked).push(provider.to_owned());
         super::login::store(&base, provider, key).map_err(said)
     }
 
@@ -423,7 +493,9 @@ impl Host for Repl {
     }
 
     fn report(&self, what: Report) -> Result<String, String> {
-        report::of(&self.flags, what).map(|text| in_session(&text)).map_err(said)
+        let (changed, folders) = (held(&self.changed).clone(), held(&self.folders).clone());
+        let since = settings::Since { changed: &changed, folders: &folders };
+        report::of(&self.flags, what, &since).map(|text| in_session(&text)).map_err(said)
     }
 }
 

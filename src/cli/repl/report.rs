@@ -3,67 +3,20 @@
 use super::super::args::SessionFlags;
 use super::super::error::CliError;
 use super::super::learn::{Ask, is_here};
-use super::super::{doctor, providers, sandbox, setup};
+use super::super::{doctor, sandbox, setup};
 use super::Wish;
+use super::settings::{self, Since};
 use crate::model::Calls;
 use crate::tui::host::Report;
 
-pub(super) fn of(flags: &SessionFlags, what: Report) -> Result<String, CliError> {
+pub(super) fn of(flags: &SessionFlags, what: Report, since: &Since<'_>) -> Result<String, CliError> {
     let mut out = Vec::new();
     match what {
         Report::Doctor => drop(doctor::write(&doctor::examined(flags, doctor::Reach::Quiet), &mut out)?),
-        Report::Providers => providers::write(&setup::base(flags)?, &mut out)?,
-        Report::Sandbox => {
-            let base = setup::base(flags)?;
-            let (policy, notices, _scratch) = base.policy(flags)?;
-            let mut text = format!("mode {}\n", mode(policy.mode));
-            for root in &policy.write_roots {
-                text.push_str(&format!("may write  {}\n", root.display()));
-            }
-            for path in &policy.protect {
-                text.push_str(&format!("read-only  {}\n", path.display()));
-            }
-            for path in policy.hide.iter().filter(|path| path.exists()) {
-                text.push_str(&format!("hidden     {}\n", path.display()));
-            }
-            for notice in notices {
-                text.push_str(&format!("{notice}\n"));
-            }
-            out.extend(text.into_bytes());
-            out.extend(sandbox::report()?.to_string().into_bytes());
-        }
-        Report::Config => out.extend(config(flags)?.into_bytes()),
+        Report::Sandbox => out.extend(sandbox::report()?.to_string().into_bytes()),
+        Report::Config => out.extend(settings::text(flags, since)?.into_bytes()),
     }
     Ok(String::from_utf8_lossy(&out).trim_end().to_owned())
-}
-
-fn mode(mode: crate::sandbox::Mode) -> &'static str {
-    match mode {
-        crate::sandbox::Mode::ReadOnly => "read-only",
-        crate::sandbox::Mode::WorkspaceWrite => "workspace-write",
-        crate::sandbox::Mode::DangerFullAccess => "danger-full-access",
-    }
-}
-
-/// The settings that are in force, by where each comes from.
-fn config(flags: &SessionFlags) -> Result<String, CliError> {
-    let base = setup::base(flags)?;
-    let mut text = String::new();
-    let mut line = |key: &str, value: Option<String>| {
-        text.push_str(&format!("{key:<28} {}\n", value.unwrap_or_else(|| "(not set)".to_owned())));
-    };
-    let config = &base.config;
-    line("model", config.model.clone());
-    line("model_provider", config.model_provider.clone());
-    line("harness", config.harness.clone().or_else(|| Some("auto".to_owned())));
-    line("model_reasoning_effort", config.model_reasoning_effort.clone());
-    line("model_context_window", config.model_context_window.map(|tokens| tokens.to_string()));
-    line("sandbox_mode", config.sandbox_mode.map(|set| mode(set).to_owned()));
-    if let Some(file) = base.dirs.config_file() {
-        let there = if file.exists() { "" } else { " (there is none yet)" };
-        text.push_str(&format!("\nfrom {}{there}, the project's .tack/config.toml, flags\n", file.display()));
-    }
-    Ok(text)
 }
 
 /// Has a model make one call.

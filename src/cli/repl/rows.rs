@@ -3,7 +3,7 @@
 use super::super::choice::Named;
 use super::super::keys::KeyState;
 use super::super::local::running;
-use super::super::setup::Base;
+use super::super::setup::{Base, is_free};
 use crate::config;
 use crate::harness::{self, Claimants, Pick, Sample};
 use crate::model::{Model, WireKind};
@@ -11,6 +11,7 @@ use crate::tui::host::{Because, Fit, HarnessRow, ModelRow, Reach, SessionRow, Sh
 use crate::wire::catalog;
 use crate::wire::local::{Found, Kind, State};
 use crate::wire::prompt::Prompt;
+use crate::wire::provider::builtin;
 
 /// Sessions in a list.
 const SESSIONS: usize = 200;
@@ -111,7 +112,10 @@ fn edit_word(kind: &str) -> Option<&'static str> {
 
 /// Models of this machine's servers, then those that tack knows of providers whose key is there. A
 /// provider without a key has one row without a name.
-pub(super) fn models(base: &Base) -> Vec<ModelRow> {
+///
+/// A server of the person's own is asked for its list where it is on this machine, where a model is set up, and
+/// where it was `asked` before: at the first start nothing is sent that nobody caused.
+pub(super) fn models(base: &Base, asked: &[String]) -> Vec<ModelRow> {
     let lines = Lines { base, claimants: base.library.claimants() };
     let mut rows = Vec::new();
     let tried = base.look(&Kind::ALL).unwrap_or_default();
@@ -143,9 +147,20 @@ pub(super) fn models(base: &Base) -> Vec<ModelRow> {
         let mut names: Vec<String> = catalog::models(&id).map(str::to_owned).collect();
         // A service of the user's own has the model that the settings name.
         let set = base.config.model.clone().filter(|_| base.config.model_provider.as_ref() == Some(&id));
-        names.extend(set.filter(|name| !catalog::models(&id).any(|known| known == name)));
+        // Of a server of the user's own nothing else is known than what it lists.
+        let may_ask = provider.local || asked.contains(&id) || base.chosen().is_ok();
+        if names.is_empty() && builtin(&id).is_none() && may_ask {
+            names = super::super::providers::test::names(base, &id);
+        }
+        let unknown = set.filter(|name| !names.contains(name));
+        names.extend(unknown);
+        let local = provider.local && is_free(&provider);
         let from = key.text(&provider);
-        rows.extend(names.iter().map(|name| ModelRow { key_from: from.clone(), ..lines.row(&known, name) }));
+        rows.extend(names.iter().map(|name| ModelRow {
+            local,
+            key_from: from.clone(),
+            ..lines.row(&known, name)
+        }));
     }
     // Those that can be used come first.
     rows.sort_by_key(|row| (row.name.is_empty(), !row.local));

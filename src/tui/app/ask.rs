@@ -136,25 +136,4 @@ impl App {
         );
         Want::Frame
     }
-
-    /// The stored rules; `rm N` forgets one.
-    pub(super) fn permissions(&mut self, args: &str) -> Want {
-        let nth = args.strip_prefix("rm ").and_then(|nth| nth.trim().parse::<usize>().ok());
-        self.aside(
-            move |host| {
-                let rules = host.rules();
-                let gone = nth.and_then(|nth| rules.get(nth.wrapping_sub(1)));
-                let came = gone.map(|rule| host.forget_rule(rule));
-                (came, host.rules())
-            },
-            |app, (came, rules)| {
-                if let Some(Err(why)) = came {
-                    app.tell(Tone::Error, why);
-                }
-                app.list_rules(&rules);
-                Want::Frame
-            },
-        );
-        Want::Nothing
-    }
 }

@@ -127,6 +127,8 @@ impl App {
                 Want::Frame
             }
             model::Did::Try { row, provider, name } => self.try_model(row, provider, name),
+            model::Did::Providers => self.list_providers(),
+            model::Did::Address => self.add_server(),
         }
     }
 

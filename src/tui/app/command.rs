@@ -5,12 +5,11 @@ use std::time::Instant;
 use ratatui::text::Line;
 use tokio::sync::oneshot;
 
-use crate::agent::{Aside, Op, Rule};
-use crate::tools::Job;
+use crate::agent::{Aside, Changes, Op};
 
 use super::{App, Want, view};
 use crate::tui::board;
-use crate::tui::cell::{Called, Cell, Tone, task_rows};
+use crate::tui::cell::{Cell, Tone, task_rows};
 use crate::tui::composer::{Command, Draft, Kind, Offered, sheet};
 use crate::tui::host::{Reach, Report, Which};
 use crate::tui::overlay::Overlay;
@@ -19,7 +18,7 @@ use crate::tui::text;
 
 /// A command as it is listed, in the order of the list.
 pub struct Listed {
-    name: &'static str,
+    pub(in crate::tui) name: &'static str,
     args: &'static str,
     help: &'static str,
     aliases: &'static [&'static str],
@@ -53,10 +52,10 @@ pub fn commands() -> &'static [Listed] {
         also(&listed("cost", "", "tokens, cache and money, by model", Always), &["usage"]),
         listed("status", "", "model, harness, wire, mode, sandbox, files in force", Always),
         listed("tasks", "", "the model's to-do list", Always),
-        listed("ps", "[stop ID]", "background commands; stop one", Always),
-        listed("permissions", "[rm N]", "see and delete the stored rules", Always),
-        listed("sandbox", "", "what the sandbox allows on this machine", Always),
-        also(&listed("provider", "", "providers, and whether their keys are there", Always), &["providers"]),
+        listed("ps", "[tail|stop ID]", "background commands; stop, tail", Always),
+        listed("permissions", "[add|here|rm …]", "see, add and delete the stored rules", Always),
+        listed("sandbox", "[add|rm DIR]", "what the sandbox allows on this machine; add a folder", Always),
+        also(&listed("provider", "[test|add|rm …]", "add, test or remove a provider or local server", Always), &["providers"]),
         listed("login", "[provider]", "store the key of a provider", Always),
         listed("logout", "[provider]", "remove a stored key", Always),
         listed("config", "", "effective settings and where each comes from", Always),
@@ -105,8 +104,8 @@ impl App {
             "tasks" => self.tasks(),
             "ps" => self.jobs_command(args),
             "permissions" => self.permissions(args),
-            "sandbox" => self.report(Report::Sandbox),
-            "provider" => self.report(Report::Providers),
+            "sandbox" => self.sandbox_command(args),
+            "provider" => self.provider_command(args),
             "config" => self.report(Report::Config),
             "doctor" => self.report(Report::Doctor),
             "keys" => self.sheet(),
@@ -131,33 +130,30 @@ impl App {
                 Want::Copy(source)
             }
             None => {
-                self.tell(Tone::Dim, "there is no such answer");
+                let count =
+                    self.transcript.cells().iter().filter(|cell| matches!(cell, Cell::Reply(_))).count();
+                self.tell(
+                    Tone::Error,
+                    match count {
+                        0 => "there is no answer to copy yet".to_owned(),
+                        count => format!("/copy takes a number from 1, the last answer, to {count}"),
+                    },
+                );
                 Want::Frame
             }
         }
     }
 
-    /// All changes that calls of this session made, file by file.
+    /// All that changed since the session began, file by file.
     fn diff(&mut self) -> Want {
-        let mut calls: Vec<Called> = Vec::new();
-        for cell in self.transcript.cells() {
-            if let Cell::Call(called) = cell
-                && !called.outcome.changes.is_empty()
-            {
-                calls.push((**called).clone());
-            }
-        }
-        if calls.is_empty() {
-            self.tell(
-                Tone::Dim,
-                "no file was changed by an edit in this session; what commands changed, git knows",
-            );
-            return Want::Frame;
-        }
-        for called in calls {
-            self.show(Cell::Call(Box::new(called)));
-        }
-        Want::Frame
+        let (to, answer) = oneshot::channel();
+        self.link.desk.lay(Aside::Changes(to));
+        self.ask(answer, |app, changes: Changes| {
+            let lines = board::changes(&changes, view(app.size, &app.palette));
+            app.show(Cell::Board(lines));
+            Want::Frame
+        });
+        Want::Nothing
     }
 
     fn context(&mut self) -> Want {
@@ -185,28 +181,10 @@ impl App {
         Want::Frame
     }
 
-    fn jobs_command(&mut self, args: &str) -> Want {
-        if let Some(id) = args.strip_prefix("stop ") {
-            self.link.desk.lay(Aside::StopJob(id.trim().to_owned()));
-        }
-        let (to, answer) = oneshot::channel();
-        self.link.desk.lay(Aside::Jobs(to));
-        self.ask(answer, |app, jobs: Vec<Job>| {
-            if jobs.is_empty() {
-                app.tell(Tone::Dim, "nothing runs in the background");
-                return Want::Frame;
-            }
-            app.show(Cell::Board(board::jobs(&jobs)));
-            Want::Frame
-        });
-        Want::Nothing
-    }
-
     fn report(&mut self, what: Report) -> Want {
         let title = match what {
             Report::Doctor => "Doctor",
-            Report::Sandbox => "Sandbox",
-            Report::Providers => "Providers",
+            Report::Sandbox => "This machine",
             Report::Config => "Settings",
         };
         let mut lines = vec![Line::styled(title, self.palette.strong)];
@@ -226,18 +204,13 @@ impl App {
         Want::Nothing
     }
 
-    pub(super) fn list_rules(&mut self, rules: &[Rule]) {
-        if rules.is_empty() {
-            let mode = self.facts.mode.name();
-            return self.tell(Tone::Dim, format!("no rule is stored; mode {mode} decides what is asked for"));
-        }
-        self.show(Cell::Board(board::rules(rules, &self.palette)));
-    }
-
     fn sheet(&mut self) -> Want {
         let rows = sheet(self.composer.keymap()).into_iter();
         let rows = rows.map(|(keys, name, help)| (keys, format!("{help}  [{name}]"))).collect();
-        self.overlay = Some(Overlay::Board(Board::new("Keys", rows)));
+        self.overlay = Some(Overlay::Board(Board::new(
+            "Keys · config.toml changes one: [tui.keys] submit = \"ctrl+m\"",
+            rows,
+        )));
         Want::Frame
     }
 

@@ -40,6 +40,7 @@ impl App {
                 if let Some(next) = self.next.take_if(is_it) {
                     self.facts.speaks = next;
                 }
+                self.spent.learn_price(&model);
                 (self.facts.speaks.model, self.facts.speaks.harness) = (*model, harness);
                 self.running(|live| live.asked_anew(now));
                 if !std::mem::take(&mut self.quiet_switch) {

@@ -55,6 +55,10 @@ impl App {
             entry.paste(text);
             return Want::Frame;
         }
+        if let Some(Overlay::Server(form)) = &mut self.overlay {
+            form.paste(text);
+            return Want::Frame;
+        }
         if self.pager.is_some() || self.overlay.is_some() {
             return Want::Nothing;
         }
@@ -128,12 +132,22 @@ impl App {
     }
 
     pub(super) fn overlay_key(&mut self, pressed: KeyEvent) -> Want {
-        use crate::tui::overlay::{key, list};
+        use crate::tui::overlay::{key, list, server};
         let Some(overlay) = &mut self.overlay else { return Want::Nothing };
         match overlay {
             Overlay::Harness(_) => self.harness_key(pressed),
             Overlay::Model(_) => self.model_key(pressed),
             Overlay::Sessions(_) => self.sessions_key(pressed),
+            Overlay::Provider(picker) => {
+                let did = picker.key(pressed);
+                self.provider_did(did)
+            }
+            Overlay::Server(form) => match form.key(pressed) {
+                server::Did::Nothing => Want::Nothing,
+                server::Did::Redraw => Want::Frame,
+                server::Did::Left => self.close_overlay(),
+                server::Did::Entered(new) => self.add_provider(new),
+            },
             Overlay::Key(entry) => match entry.key(pressed) {
                 key::Did::Nothing => Want::Nothing,
                 key::Did::Redraw => Want::Frame,

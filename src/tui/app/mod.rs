@@ -12,6 +12,7 @@ mod facts;
 mod hear;
 mod keys;
 mod past;
+mod provider;
 mod retry;
 mod send;
 mod speak;
@@ -27,7 +28,7 @@ use ratatui::text::Line;
 use tokio::sync::mpsc::Receiver;
 
 use crate::agent::Event;
-use crate::model::{Body, Item, Mark, Model, TodoItem, Usage};
+use crate::model::{Body, Item, Mark, Model, Prices, TodoItem, Usage};
 
 use super::approval::{Dialog, NewText};
 use super::board;
@@ -137,12 +138,31 @@ pub struct Spent {
     pub context: u64,
     /// By provider, model and harness, in the order they came.
     pub by: Vec<(String, Usage)>,
+    /// Of the models that spoke, by name and provider.
+    prices: Vec<(String, Prices)>,
 }
 
 impl Spent {
     /// Of a session that begins with this model.
     pub fn new(model: &Model) -> Self {
-        Self { cost: model.prices.map(|_| 0.0), ..Self::default() }
+        let mut spent = Self { cost: model.prices.map(|_| 0.0), ..Self::default() };
+        spent.learn_price(model);
+        spent
+    }
+
+    /// What this model costs, for [`cost_of`](Self::cost_of).
+    pub fn learn_price(&mut self, model: &Model) {
+        let who = format!("{} @ {}", model.name, model.provider);
+        if let Some(prices) = model.prices.filter(|_| self.prices.iter().all(|(known, _)| *known != who)) {
+            self.prices.push((who, prices));
+        }
+    }
+
+    /// US dollars for what one of [`by`](Self::by) used; None where the price is not known.
+    pub fn cost_of(&self, who: &str, usage: &Usage) -> Option<f64> {
+        let model = who.rsplit_once(" · ").map_or(who, |(model, _)| model);
+        let (_, prices) = self.prices.iter().find(|(known, _)| known == model)?;
+        Some(prices.cost(usage))
     }
 
     /// Adds what an item tells.

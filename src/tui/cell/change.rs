@@ -18,6 +18,16 @@ pub(super) fn rows(changes: &[FileChange], view: View<'_>) -> Vec<Line<'static>>
     rows
 }
 
+/// The same, each with its file's name over it.
+pub fn files(changes: &[FileChange], view: View<'_>) -> Vec<Line<'static>> {
+    let one = |change| {
+        let mut rows = vec![text::fit(head(change, view), view.columns())];
+        rows.extend(one(change, view));
+        rows
+    };
+    changes.iter().flat_map(one).collect()
+}
+
 fn head(change: &FileChange, view: View<'_>) -> Line<'static> {
     let p = view.palette;
     let path = text::clean_line(&change.path).into_owned();

@@ -17,6 +17,7 @@ use super::text::{self, Hang};
 use super::trouble;
 
 pub use call::{seconds, task_rows};
+pub use change::files as changes;
 pub use history::{as_written, decided, failed_last, of_items, push};
 pub use looks::is_look;
 

@@ -5,6 +5,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use super::draft::{self, Part};
 use super::{Act, Composer, Did, Draft, Image, Kind, Last, Mention, Offered, State};
 use super::{keymap::Action, mention, rows};
+use crate::config::near;
 
 impl Composer {
     pub fn key(&mut self, key: KeyEvent) -> Did {
@@ -236,7 +237,8 @@ impl Composer {
         }
         let Some(word) = command_word(&full) else { return Ok(Kind::Prompt) };
         let Some(command) = self.command(word) else {
-            return Err(format!("there is no command /{word}; / lists them"));
+            let names = self.commands.iter().map(|command| command.name.as_str());
+            return Err(unknown(word, names));
         };
         if self.state == State::Working && command.offered == Offered::Idle {
             return Err(format!("/{} waits for the end of the turn; esc stops it", command.name));
@@ -247,6 +249,15 @@ impl Composer {
     pub(super) fn command(&self, word: &str) -> Option<&super::Command> {
         let named = self.commands.iter().find(|c| c.name == word);
         named.or_else(|| self.commands.iter().find(|c| c.aliases.iter().any(|a| a == word)))
+    }
+}
+
+/// That there is no such command, and which may have been meant.
+pub fn unknown<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+    let meant: Vec<String> = near(word, names).into_iter().map(|name| format!("/{name}")).collect();
+    match meant.is_empty() {
+        true => format!("there is no command /{word}; / lists them"),
+        false => format!("there is no command /{word}; did you mean {}?", meant.join(" or ")),
     }
 }
 

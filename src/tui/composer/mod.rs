@@ -25,6 +25,7 @@ mod view;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+pub use act::unknown;
 use atoms::Atoms;
 use buffer::Buffer;
 pub use draft::{Draft, Image, Kind, Part};

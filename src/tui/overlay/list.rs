@@ -174,7 +174,8 @@ impl List {
         let mut widths: Vec<usize> = Vec::new();
         for &row in &self.shown {
             let row = &self.rows[row];
-            if row.heading {
+            // What is one column needs no room beside others.
+            if row.heading || row.columns.len() == 1 {
                 continue;
             }
             // The last one of a row ends where it ends.

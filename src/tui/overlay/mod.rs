@@ -8,6 +8,8 @@ pub mod key;
 pub mod list;
 pub mod model;
 mod pane;
+pub mod provider;
+pub mod server;
 pub mod sessions;
 
 use ratatui::text::Line;
@@ -21,6 +23,8 @@ pub enum Overlay {
     Sessions(sessions::SessionPicker),
     Board(board::Board),
     Key(key::KeyEntry),
+    Provider(provider::ProviderPicker),
+    Server(server::ServerForm),
     Coming(coming::Coming),
 }
 
@@ -29,7 +33,13 @@ impl Overlay {
     pub fn fills(&self) -> bool {
         match self {
             Self::Harness(picker) => picker.fills(),
-            Self::Model(_) | Self::Sessions(_) | Self::Board(_) | Self::Key(_) | Self::Coming(_) => false,
+            Self::Model(_)
+            | Self::Sessions(_)
+            | Self::Board(_)
+            | Self::Key(_)
+            | Self::Provider(_)
+            | Self::Server(_)
+            | Self::Coming(_) => false,
         }
     }
 
@@ -41,6 +51,8 @@ impl Overlay {
             Self::Sessions(picker) => picker.rows(width, height, p),
             Self::Board(board) => board.rows(width, height, p),
             Self::Key(entry) => entry.rows(width, p),
+            Self::Provider(picker) => picker.rows(width, height, p),
+            Self::Server(form) => form.rows(width, height, p),
             Self::Coming(coming) => coming.rows(width, p),
         }
     }

@@ -65,6 +65,10 @@ pub enum Did {
     },
     /// Ask for the key of this provider.
     Key(String),
+    /// List the providers.
+    Providers,
+    /// Ask for another address.
+    Address,
     /// Make a test call with the row of this number; [`ModelPicker::tried`] tells its end.
     Try {
         row: usize,
@@ -73,13 +77,22 @@ pub enum Did {
     },
 }
 
+/// What there is besides models at the first start, below them.
+const WAYS: [(&str, Did); 3] = [
+    ("Add a provider and key", Did::Providers),
+    ("Other OpenAI- or Anthropic-compatible address", Did::Address),
+    ("Look around without a model", Did::Left),
+];
+
 impl ModelPicker {
     pub fn new(purpose: Purpose, speaks: &Speaks, cached: u64, models: Vec<ModelRow>) -> Self {
         let now = (speaks.model.provider.clone(), speaks.model.name.clone());
         let mut rows: Vec<Option<ModelRow>> = Vec::new();
         let mut listed = Vec::new();
         let mut group = String::new();
-        for model in models {
+        // At the first start a row of its own leads to providers without a key.
+        let listable = |model: &ModelRow| purpose == Purpose::Switch || is_model(model);
+        for model in models.into_iter().filter(listable) {
             // A provider without a key has one row, which stands back.
             let title = match model.name.is_empty() {
                 true => String::new(),
@@ -93,6 +106,9 @@ impl ModelPicker {
             let current = (&model.provider, &model.name) == (&now.0, &now.1);
             listed.push(row(&model, current));
             rows.push(Some(model));
+        }
+        if purpose == Purpose::First {
+            listed.extend(WAYS.map(|(name, _)| Row { columns: vec![name.to_owned()], ..Row::default() }));
         }
         let stays = (speaks.because == Because::Named).then(|| speaks.harness.clone());
         let effort = speaks.model.effort.clone();
@@ -139,7 +155,8 @@ impl ModelPicker {
                 effort: self.effort.clone(),
                 lasts,
             },
-            Some(None) | None => Did::Nothing,
+            Some(None) => Did::Nothing,
+            None => WAYS.get(row - self.rows.len()).map_or(Did::Nothing, |(_, did)| did.clone()),
         }
     }
 
@@ -176,7 +193,9 @@ impl ModelPicker {
         let filter = text::clean_line(self.list.filter()).into_owned();
         let models = self.rows.iter().flatten().filter(|row| is_model(row)).count();
         let right = match (filter.is_empty(), models) {
+            (true, 0) if self.purpose == Purpose::First => String::new(),
             (true, 0) => format!("{all} providers"),
+            (true, 1) => "1 model".to_owned(),
             (true, _) => format!("{models} models"),
             (false, _) => format!("filter: {filter}   {shown} of {all}"),
         };
@@ -228,10 +247,6 @@ impl ModelPicker {
                 lines.push(Line::styled(said, p.warn));
             }
         }
-        if self.purpose == Purpose::First {
-            let other = "another server: [model_providers.NAME] with its base_url in config.toml";
-            lines.push(Line::styled(other, p.dim));
-        }
         lines
     }
 
@@ -243,7 +258,8 @@ impl ModelPicker {
         };
         let keys = match (under, self.purpose) {
             (Some(model), _) if !is_model(model) => "enter add its key",
-            (_, Purpose::First) => "enter use · ctrl+t test call",
+            (None, Purpose::First) => "enter choose",
+            (Some(_), Purpose::First) => "enter use · ctrl+t test call",
             (_, Purpose::Switch) => {
                 "enter use, also next time · ctrl+s this session only · ←→ effort · alt+h harness · ctrl+t test call"
             }

@@ -11,7 +11,9 @@ use super::sessions::{self, SessionPicker};
 use crate::harness::Carried;
 use crate::model::Prices;
 use crate::tui::cell::Cell;
-use crate::tui::host::{Because, Fit, HarnessRow, Lasts, ModelRow, Reach, SessionRow, Sheet};
+use crate::tui::host::{
+    Because, Fit, HarnessRow, Lasts, ModelRow, Origin, ProviderRow, Reach, SessionRow, Sheet,
+};
 use crate::tui::palette::{Palette, Theme};
 use crate::tui::testing::speaks;
 use crate::tui::text::shot::shot;
@@ -368,6 +370,101 @@ fn a_list_that_is_put_together_says_so() {
         "coming",
         drawn(|width, height, p| coming.rows(width, p).into_iter().take(height).collect())
     );
+}
+
+fn providers() -> Vec<ProviderRow> {
+    let row = |id: &str, key: &str, ready, origin, answers| ProviderRow {
+        id: id.into(),
+        name: format!("{id} Inc."),
+        address: format!("https://api.{id}.example/v1"),
+        wires: "chat responses".into(),
+        key: key.into(),
+        ready,
+        origin,
+        answers,
+    };
+    vec![
+        row("openai", "missing: OPENAI_API_KEY", false, Origin::BuiltIn, None),
+        row("ollama", "none needed", true, Origin::BuiltIn, Some(true)),
+        row("vllm", "none needed", true, Origin::BuiltIn, Some(false)),
+        row("moonshot", "stored in the keychain", true, Origin::BuiltIn, None),
+        row("acme", "none needed", true, Origin::Own, None),
+    ]
+}
+
+#[test]
+fn providers_are_tested_added_and_taken_away_after_a_question() {
+    use super::provider::{Did, ProviderPicker};
+    let mut picker = ProviderPicker::new(providers());
+    insta::assert_snapshot!("providers", drawn(|width, height, p| picker.rows(width, height, p)));
+    assert_eq!(picker.key(press(KeyCode::Enter)), Did::Test("acme".into()));
+    insta::assert_snapshot!("providers_asked", drawn(|width, height, p| picker.rows(width, height, p)));
+    picker.tried("acme", Err("acme refused the key that ends …3f2a (401)\u{1b}[2J".into()));
+    insta::assert_snapshot!("providers_refused", drawn(|width, height, p| picker.rows(width, height, p)));
+    assert_eq!(picker.key(control('k')), Did::Key("acme".into()));
+    for (answer, did) in [('n', Did::Redraw), ('y', Did::Remove("acme".into()))] {
+        assert_eq!(picker.key(control('d')), Did::Redraw);
+        insta::assert_snapshot!(
+            "providers_question",
+            drawn(|width, height, p| picker.rows(width, height, p))
+        );
+        assert_eq!(picker.key(press(KeyCode::Char(answer))), did);
+    }
+    // What is built in stays; only its stored key goes.
+    picker.key(press(KeyCode::Down));
+    assert_eq!(picker.key(control('d')), Did::Nothing);
+    picker.key(press(KeyCode::Down));
+    picker.key(press(KeyCode::Down));
+    picker.key(control('d'));
+    assert_eq!(picker.key(press(KeyCode::Char('y'))), Did::Forget("moonshot".into()));
+    picker.key(press(KeyCode::Down));
+    assert_eq!(picker.key(press(KeyCode::Enter)), Did::Key("openai".into()));
+    insta::assert_snapshot!("providers_keyless", drawn(|width, height, p| picker.rows(width, height, p)));
+    picker.key(press(KeyCode::End));
+    assert_eq!(picker.key(press(KeyCode::Enter)), Did::Add);
+    assert_eq!(picker.key(press(KeyCode::Esc)), Did::Left);
+}
+
+#[test]
+fn a_server_is_entered_and_its_key_never_shown() {
+    use super::server::{Did, ServerForm};
+    let mut form = ServerForm::default();
+    insta::assert_snapshot!("server_empty", drawn(|width, height, p| form.rows(width, height, p)));
+    form.paste("https://api.acme.example/v1\n");
+    form.key(press(KeyCode::Enter));
+    form.key(press(KeyCode::Tab));
+    form.key(press(KeyCode::Right));
+    form.key(press(KeyCode::Enter));
+    form.paste("sk-secret-1");
+    insta::assert_snapshot!("server_full", drawn(|width, height, p| form.rows(width, height, p)));
+    let Did::Entered(new) = form.key(press(KeyCode::Enter)) else { panic!("not entered") };
+    assert_eq!((new.id.as_str(), new.url.as_str()), ("acme", "https://api.acme.example/v1"));
+    assert_eq!(new.wire, Some(crate::model::WireKind::Chat));
+    assert_eq!(new.key.as_ref().map(|key| key.0.as_str()), Some("sk-secret-1"));
+    assert!(!format!("{new:?}").contains("secret"));
+    // Nothing is typed into it while its server is asked.
+    assert!(matches!(form.key(press(KeyCode::Char('x'))), Did::Nothing));
+    form.failed("nothing answers at api.acme.example".into());
+    insta::assert_snapshot!("server_failed", drawn(|width, height, p| form.rows(width, height, p)));
+    for (address, id) in
+        [("localhost:8080", "own"), ("10.0.0.7:80/v1", "own"), ("llm.my-lab.org", "my-lab"), ("box", "box")]
+    {
+        let mut form = ServerForm::default();
+        form.paste(address);
+        let Did::Entered(new) = (0..4).map(|_| form.key(press(KeyCode::Enter))).last().unwrap() else {
+            panic!("{address}")
+        };
+        assert_eq!(new.id, id);
+    }
+}
+
+#[test]
+fn the_first_start_leads_on_from_every_row() {
+    let mut first = ModelPicker::new(Purpose::First, &speaks(), 0, Vec::new());
+    for did in [model::Did::Providers, model::Did::Address, model::Did::Left] {
+        assert_eq!(first.key(press(KeyCode::Enter)), did);
+        first.key(press(KeyCode::Down));
+    }
 }
 
 #[test]

@@ -5,18 +5,18 @@ use std::time::Instant;
 use ratatui::text::Line;
 use tokio::sync::oneshot;
 
+use super::words::WIDE;
 use super::{Next, Plain};
-use crate::agent::{Aside, Op, SessionMode};
-use crate::tools::Job;
+use crate::agent::{Aside, Changes, Op, SessionMode};
 use crate::tui::app::commands;
 use crate::tui::board;
-use crate::tui::cell::{Cell, Tone, task_rows};
-use crate::tui::composer::{Command, Offered};
+use crate::tui::cell::{Cell, Tone, View, task_rows};
+use crate::tui::composer::{Command, Offered, unknown};
 use crate::tui::host::{Reach, Report, Spoken, Which, Wish};
 use crate::tui::text;
 
 /// These need a screen, a terminal that takes sequences, or one that echoes nothing.
-const SCREEN: [&str; 4] = ["copy", "diff", "keys", "login"];
+const SCREEN: [&str; 3] = ["copy", "keys", "login"];
 
 /// Name and arguments of a line that is a command; a path is none.
 pub(super) fn split(line: &str) -> Option<(&str, &str)> {
@@ -35,7 +35,14 @@ impl Plain {
     pub(super) fn command(&mut self, name: &str, args: &str, now: Instant) -> Next {
         let found = offered().find(|one| one.name == name || one.aliases.iter().any(|alias| alias == name));
         let Some(command) = found else {
-            self.tell(Tone::Error, format!("there is no command /{name} here; /help lists them"));
+            let why = match SCREEN.contains(&name) {
+                true if name == "login" => "a key would be seen here: tack login ID stores it".to_owned(),
+                true => format!("/{name} needs a screen: start tack without --plain"),
+                false => {
+                    unknown(name, commands().iter().map(|one| one.name)).replace("/ lists", "/help lists")
+                }
+            };
+            self.tell(Tone::Error, why);
             return Next::On;
         };
         if command.offered == Offered::Idle && self.live.is_some() {
@@ -54,6 +61,7 @@ impl Plain {
                 let focus = (!args.is_empty()).then(|| args.to_owned());
                 self.begin(Op::Compact { focus }, now);
             }
+            ("diff", _) => self.diff(),
             ("context", _) => self.context(),
             ("cost", _) => self.show(&Cell::Board(board::cost(&self.spent, &self.palette))),
             ("tasks", _) => self.tasks(),
@@ -65,8 +73,8 @@ impl Plain {
                 self.show(&Cell::Board(rows));
             }
             ("logout", args) => self.logout(args),
-            ("sandbox", _) => self.report(Report::Sandbox),
-            ("provider", _) => self.report(Report::Providers),
+            ("sandbox", args) => self.sandbox(args),
+            ("provider", args) => self.provider(args),
             ("config", _) => self.report(Report::Config),
             ("doctor", _) => self.report(Report::Doctor),
             ("help", _) => self.help(),
@@ -158,6 +166,15 @@ impl Plain {
         );
     }
 
+    fn diff(&mut self) {
+        let (to, answer) = oneshot::channel();
+        self.link.desk.lay(Aside::Changes(to));
+        self.wait(answer, |plain, changes: Changes| {
+            let lines = board::changes(&changes, View { width: WIDE, ..plain.view() });
+            plain.show(&Cell::Board(lines));
+        });
+    }
+
     fn context(&mut self) {
         let (to, answer) = oneshot::channel();
         self.link.desk.lay(Aside::Context(to));
@@ -171,39 +188,6 @@ impl Plain {
             return self.tell(Tone::Dim, "the model has no list of tasks");
         }
         self.show(&Cell::Board(task_rows(&self.todo, self.view())));
-    }
-
-    fn jobs(&mut self, args: &str) {
-        if let Some(id) = args.strip_prefix("stop ") {
-            self.link.desk.lay(Aside::StopJob(id.trim().to_owned()));
-        }
-        let (to, answer) = oneshot::channel();
-        self.link.desk.lay(Aside::Jobs(to));
-        self.wait(answer, |plain, jobs: Vec<Job>| match jobs.is_empty() {
-            true => plain.tell(Tone::Dim, "nothing runs in the background"),
-            false => plain.show(&Cell::Board(board::jobs(&jobs))),
-        });
-    }
-
-    /// The stored rules; `rm N` forgets one.
-    fn permissions(&mut self, args: &str) {
-        let nth = args.strip_prefix("rm ").and_then(|nth| nth.trim().parse::<usize>().ok());
-        self.work(
-            move |host| {
-                let rules = host.rules();
-                let gone = nth.and_then(|nth| rules.get(nth.wrapping_sub(1)));
-                (gone.map(|rule| host.forget_rule(rule)), host.rules())
-            },
-            |plain, (came, rules)| {
-                if let Some(Err(why)) = came {
-                    plain.tell(Tone::Error, why);
-                }
-                match rules.is_empty() {
-                    true => plain.tell(Tone::Dim, "no rule is stored; the mode decides what is asked for"),
-                    false => plain.show(&Cell::Board(board::rules(&rules, &plain.palette))),
-                }
-            },
-        );
     }
 
     /// Takes a stored key away; that of the provider in use unless named.

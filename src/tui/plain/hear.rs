@@ -55,6 +55,7 @@ impl Plain {
             Event::Item(item) => self.item(*item, now),
             // The person heard of it when it was laid down.
             Event::Speaks { model, harness } => {
+                self.spent.learn_price(&model);
                 (self.facts.speaks.model, self.facts.speaks.harness) = (*model, harness);
             }
             Event::Ran { command, outcome } => {

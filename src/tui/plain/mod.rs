@@ -7,6 +7,7 @@
 mod ask;
 mod choose;
 mod command;
+mod facts;
 mod hear;
 mod lines;
 mod retry;

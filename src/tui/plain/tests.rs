@@ -15,7 +15,8 @@ use crate::sandbox::Lift;
 use crate::tools::Preview;
 use crate::tui::cell::tests::all;
 use crate::tui::host::{
-    Because, HarnessRow, Meant, ModelRow, Reach, Report, SessionRow, Speaks, Spoken, Which, Wish,
+    Because, Folder, HarnessRow, Meant, ModelRow, NewProvider, ProviderRow, Reach, Report, SessionRow,
+    Speaks, Spoken, Which, Wish,
 };
 use crate::tui::transcript::Speech;
 
@@ -69,6 +70,22 @@ impl Host for Nobody {
         Err("nothing".to_owned())
     }
 
+    fn providers(&self) -> Vec<ProviderRow> {
+        Vec::new()
+    }
+
+    fn try_provider(&self, _: &str) -> Result<String, String> {
+        Err("nobody".to_owned())
+    }
+
+    fn add_provider(&self, _: &NewProvider) -> Result<Vec<String>, String> {
+        Err("nobody".to_owned())
+    }
+
+    fn remove_provider(&self, _: &str) -> Result<String, String> {
+        Err("nobody".to_owned())
+    }
+
     fn login(&self, _: &str, _: &str) -> Result<String, String> {
         Err("nothing".to_owned())
     }
@@ -82,6 +99,14 @@ impl Host for Nobody {
     }
 
     fn stance(&self, _: SessionMode) -> Result<(Box<Stance>, Vec<String>), String> {
+        Err("nothing".to_owned())
+    }
+
+    fn change_folder(&self, _: &Folder, _: SessionMode) -> Result<(Box<Stance>, Vec<String>), String> {
+        Err("nothing".to_owned())
+    }
+
+    fn add_rule(&self, _: &str, _: Reach) -> Result<(), String> {
         Err("nothing".to_owned())
     }
 
@@ -126,6 +151,7 @@ fn begun(change: impl Fn(&mut Facts)) -> (Plain, tokio::sync::mpsc::Receiver<Op>
         mode: SessionMode::Ask,
         sandbox: "workspace-write sandbox".into(),
         instructions: Vec::new(),
+        log: None,
         mute: false,
         learns: false,
     };

@@ -1,4 +1,4 @@
-//! One GET: a server's list of models, or what it says of itself. Never repeated.
+//! One GET: a server's list of models, or what it says of itself; or a knock at a door. Never repeated.
 
 use std::time::Duration;
 
@@ -33,16 +33,41 @@ impl Page {
     }
 }
 
+/// What goes with a request.
+#[derive(Clone, Copy)]
+enum Sent {
+    Nothing,
+    /// An object without a field.
+    Empty,
+}
+
 impl HttpClient {
     /// The page at `url`, with this provider's headers, proxies and certificates.
     pub async fn get(&self, url: &Url, limits: Limits) -> Result<Page, Failure> {
+        self.page(url, limits, Sent::Nothing).await
+    }
+
+    /// Whether something is served at `url`, by an empty request that no server can mean anything by: it
+    /// refuses that in another way than what it does not have.
+    pub async fn knock(&self, url: &Url, limits: Limits) -> Result<u16, Failure> {
+        Ok(self.page(url, limits, Sent::Empty).await?.status)
+    }
+
+    async fn page(&self, url: &Url, limits: Limits, sent: Sent) -> Result<Page, Failure> {
         let wire = of(self.provider.wire);
         let (provider, headers) = self.keyed(wire, Wanted::Any).await?;
         let at = Place { provider: &provider, model: "", url };
         let fetch = async {
-            let request = self.http(url)?.get(url.clone()).headers(headers.clone());
-            let mut response =
-                request.send().await.map_err(|error| error::from_connection(&at, &error).failure)?;
+            let http = self.http(url)?;
+            let request = match sent {
+                Sent::Nothing => http.get(url.clone()),
+                Sent::Empty => http.post(url.clone()).body("{}"),
+            };
+            let mut response = request
+                .headers(headers.clone())
+                .send()
+                .await
+                .map_err(|error| error::from_connection(&at, &error).failure)?;
             let status = response.status().as_u16();
             let mut body = Vec::new();
             while let Some(bytes) =

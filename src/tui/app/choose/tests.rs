@@ -15,7 +15,8 @@ use crate::model::{BlobId, Item};
 use crate::tui::app::Kept;
 use crate::tui::composer::Keymap;
 use crate::tui::host::{
-    Because, Facts, Fit, Link, ModelRow, Opened, Reach, Report, SessionRow, Sheet, Speaks, Spoken, Which,
+    Because, Facts, Fit, Folder, Link, ModelRow, NewProvider, Opened, ProviderRow, Reach, Report, SessionRow,
+    Sheet, Speaks, Spoken, Which,
 };
 use crate::tui::palette::Theme;
 use crate::tui::testing::speaks;
@@ -111,6 +112,30 @@ impl Host for Slow {
         Ok(format!("{harness} is the default for kimi-*"))
     }
 
+    fn providers(&self) -> Vec<ProviderRow> {
+        Vec::new()
+    }
+
+    fn try_provider(&self, _: &str) -> Result<String, String> {
+        Err("no provider".to_owned())
+    }
+
+    fn add_provider(&self, _: &NewProvider) -> Result<Vec<String>, String> {
+        Err("no provider".to_owned())
+    }
+
+    fn remove_provider(&self, _: &str) -> Result<String, String> {
+        Err("no provider".to_owned())
+    }
+
+    fn change_folder(&self, _: &Folder, _: SessionMode) -> Result<(Box<Stance>, Vec<String>), String> {
+        Err("no folder".to_owned())
+    }
+
+    fn add_rule(&self, _: &str, _: Reach) -> Result<(), String> {
+        Ok(())
+    }
+
     fn login(&self, _: &str, _: &str) -> Result<String, String> {
         Err("no key".to_owned())
     }
@@ -171,6 +196,7 @@ fn opened(change: impl Fn(&mut Facts)) -> (Opened, Ends) {
         instructions: Vec::new(),
         mute: false,
         learns: false,
+        log: None,
     };
     change(&mut facts);
     (Opened { link, events, facts, items: Vec::new(), warnings: Vec::new() }, (asked, say))

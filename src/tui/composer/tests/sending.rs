@@ -114,7 +114,7 @@ fn commands_begin_the_text() {
 #[test]
 fn what_cannot_be_sent_stays_with_a_note() {
     for (text, note) in [
-        ("/modle now", "there is no command /modle; / lists them"),
+        ("/modle now", "there is no command /modle; did you mean /model?"),
         ("/", "there is no command /; / lists them"),
         ("!", "write a command behind !, like !git status"),
         ("!!", "write a command behind !, like !git status"),
