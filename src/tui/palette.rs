@@ -1,5 +1,7 @@
 //! What each kind of text looks like, by theme. The only place that names a colour.
 
+use std::path::PathBuf;
+
 use ratatui::style::{Color, Modifier, Style};
 
 /// Which set of colours. Nothing is said by colour alone, so each of them can be left out.
@@ -14,10 +16,20 @@ pub enum Theme {
     Plain,
 }
 
+/// What goes to the terminal with the text besides how it looks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Extras {
+    #[default]
+    None,
+    /// Links, and marks where turns begin. Paths lead to files below this folder; None: nowhere, as over ssh.
+    Sent { folder: Option<PathBuf> },
+}
+
 /// Styles by what they are for.
 #[derive(Clone, Debug)]
 pub struct Palette {
     pub theme: Theme,
+    pub extras: Extras,
     pub text: Style,
     /// Secondary text.
     pub dim: Style,
@@ -41,6 +53,9 @@ pub struct Palette {
     pub code: Style,
     pub link: Style,
     pub quote: Style,
+    /// What a search found, and the place one is at.
+    pub found: Style,
+    pub found_now: Style,
     pub syntax: Syntax,
 }
 
@@ -56,6 +71,10 @@ pub struct Syntax {
 }
 
 impl Palette {
+    pub fn with(self, extras: Extras) -> Self {
+        Self { extras, ..self }
+    }
+
     pub fn new(theme: Theme) -> Self {
         let plain = Style::new();
         let (bold, dim) = (plain.add_modifier(Modifier::BOLD), plain.add_modifier(Modifier::DIM));
@@ -86,6 +105,7 @@ impl Palette {
         let accent = pick(rgb(0x5f, 0xb3, 0xd9), rgb(0x05, 0x69, 0xa8), Color::Cyan);
         Self {
             theme,
+            extras: Extras::None,
             text: plain,
             dim: secondary,
             accent,
@@ -104,6 +124,8 @@ impl Palette {
             code: accent,
             link: accent.add_modifier(Modifier::UNDERLINED),
             quote: secondary,
+            found: plain.add_modifier(Modifier::UNDERLINED | Modifier::BOLD),
+            found_now: plain.add_modifier(Modifier::REVERSED),
             syntax: Syntax {
                 keyword: pick(rgb(0xc5, 0x93, 0xd8), rgb(0x86, 0x2f, 0xa6), Color::Magenta),
                 string: green,

@@ -8,6 +8,8 @@ use crate::model::{Action, Body, Item, Part, Reply, TodoItem, ToolResult, Usage}
 use super::{App, Want, view};
 use crate::tui::cell::{Called, Cell, Tone};
 use crate::tui::live::Live;
+use crate::tui::palette::Extras;
+use crate::tui::term::escape::TurnEnd;
 
 impl App {
     pub fn hear(&mut self, event: Event, now: Instant) -> Want {
@@ -72,7 +74,7 @@ impl App {
         self.count(&item);
         match item.body {
             Body::User(said) => {
-                self.prompted = true;
+                (self.prompted, self.marked) = (true, self.palette.extras != Extras::None);
                 self.show(Cell::Said { text: said.text, images: said.images.len() });
             }
             Body::Assistant(reply) => self.reply(&reply),
@@ -149,6 +151,8 @@ impl App {
                 true
             }
         };
+        let how = if stopped { TurnEnd::Bad } else { TurnEnd::Good };
+        self.ended = std::mem::take(&mut self.marked).then_some(how);
         self.link.stopper.rearm();
         self.composer.set_state(crate::tui::composer::State::Idle);
         self.mark_attention(lasted, stopped);

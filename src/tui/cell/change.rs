@@ -4,6 +4,7 @@ use ratatui::text::{Line, Span};
 
 use super::{Fold, View};
 use crate::model::{FileChange, FileChangeKind};
+use crate::tui::palette::Extras;
 use crate::tui::text::{self, diff};
 
 pub(super) fn rows(changes: &[FileChange], view: View<'_>) -> Vec<Line<'static>> {
@@ -26,8 +27,13 @@ fn head(change: &FileChange, view: View<'_>) -> Line<'static> {
         FileChangeKind::Changed => "",
         FileChangeKind::Removed => "deleted ",
     };
+    let path = match &p.extras {
+        Extras::Sent { folder: Some(folder) } => text::link::path(path, &change.path, folder),
+        Extras::Sent { folder: None } | Extras::None => Span::raw(path),
+    };
     Line::from(vec![
-        Span::styled(format!("  {what}{path}"), p.dim),
+        Span::styled(format!("  {what}"), p.dim),
+        path.patch_style(p.dim),
         Span::styled(format!("  +{}", change.added), p.good),
         Span::styled(format!(" -{}", change.removed), p.bad),
     ])

@@ -1,7 +1,5 @@
 //! Every cell as it is drawn, at the widths of a narrow, a usual and a wide terminal.
 
-use serde_json::json;
-
 use super::*;
 use crate::model::{FileChange, FileChangeKind, Read};
 use crate::tui::palette::Theme;

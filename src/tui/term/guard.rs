@@ -45,6 +45,11 @@ const PUSH_KEYS: &[u8] = b"\x1b[>1u";
 const POP_KEYS: &[u8] = b"\x1b[<u";
 const POP_TITLE: &[u8] = b"\x1b[23;0t";
 
+/// Ends what a program may have left on: the other screen, reports of the mouse, keys and letters of another
+/// kind, a part of the screen that scrolls by itself. Moves nothing where none of it was on.
+const HEAL: &[u8] =
+    b"\x1b[?47l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1l\x1b>\x1b(B\x0f\x1b7\x1b[r\x1b8\x1b[m";
+
 /// To a line of its own, when the viewport could not be taken away; what stood below the cursor goes.
 const BELOW: &[u8] = b"\r\n\x1b[J";
 
@@ -66,6 +71,10 @@ pub struct Guard {
     /// What the terminal said it can: keys told apart.
     kitty: bool,
 }
+
+/// The terminal while another program has it: how it was before tack.
+#[derive(Debug)]
+pub struct Lent(Option<Termios>);
 
 impl Guard {
     /// Takes the terminal that stdin and stdout are.
@@ -89,8 +98,28 @@ impl Guard {
         if KEYS.swap(true, Ordering::SeqCst) { Ok(()) } else { write(PUSH_KEYS) }
     }
 
-    /// Gives the terminal back for a while, to an editor for example; [`Guard::resume`] takes it again.
-    pub fn pause(&self) {
+    /// Gives the terminal to a program that ends before tack goes on, such as an editor;
+    /// [`Guard::take_back`] takes it again.
+    pub fn lend(&self) -> Lent {
+        let before =
+            BEFORE.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|(before, _)| before.clone());
+        restore();
+        Lent(before)
+    }
+
+    /// Takes the terminal again from a program that may have left it as it should not be.
+    ///
+    /// # Errors
+    /// If the terminal is gone.
+    pub fn take_back(&mut self, lent: Lent) -> io::Result<()> {
+        if let Some(before) = lent.0 {
+            give_back(&before);
+        }
+        write(HEAL)?;
+        self.resume()
+    }
+
+    fn pause(&self) {
         restore();
     }
 

@@ -20,5 +20,5 @@ pub mod signals;
 
 pub use guard::{Guard, Output, Suspended, Wishes};
 pub use input::{Input, Reader};
-pub use screen::{Alternate, Reflow, Screen};
+pub use screen::{Alternate, Reflow, Replaced, Screen};
 pub use signals::{Said, Signals};
