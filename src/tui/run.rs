@@ -182,12 +182,13 @@ impl Stage {
                 self.app.set_focus(focused);
                 Want::Nothing
             }
-            Input::Background(theme) => {
-                if self.app.set_background(theme) {
+            Input::Background(theme) => match self.app.set_background(theme) {
+                Some(theme) => {
                     self.screen.set_theme(theme);
+                    Want::Repaint
                 }
-                Want::Frame
-            }
+                None => Want::Nothing,
+            },
             Input::Reflow(reflow) => {
                 self.screen.set_reflow(reflow);
                 Want::Nothing

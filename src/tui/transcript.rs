@@ -230,6 +230,15 @@ impl Transcript {
         self.cells[cell].rows(View { fold, ..view })
     }
 
+    /// What holds its colours has them of another palette from now on.
+    pub fn recolour(&mut self, from: &Palette, to: &Palette) {
+        for cell in &mut self.cells {
+            if let Cell::Board(lines) = cell {
+                lines.iter_mut().for_each(|line| from.recolour(line, to));
+            }
+        }
+    }
+
     /// What of the open reply was given already was drawn over: it is given again.
     pub fn show_again(&mut self, view: View<'_>) {
         let Some(stream) = &mut self.reply else { return };

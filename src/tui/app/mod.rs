@@ -239,13 +239,17 @@ impl App {
         self.transcript.push(cell, view);
     }
 
-    /// Takes up what the terminal says of its background, where colours were to be had at all.
-    pub fn set_background(&mut self, theme: Theme) -> bool {
-        let coloured = matches!(self.palette.theme, Theme::Dark | Theme::Light);
-        if coloured {
-            self.palette = Palette::new(theme).with(self.palette.extras.clone());
+    /// Takes up what the terminal says of its background, where colours were to be had at all. Some: colours are
+    /// others from now on, also of what stands.
+    pub fn set_background(&mut self, theme: Theme) -> Option<Theme> {
+        let before = self.palette.theme;
+        if !matches!(before, Theme::Dark | Theme::Light) || theme == before {
+            return None;
         }
-        coloured
+        let palette = Palette::new(theme).with(self.palette.extras.clone());
+        self.transcript.recolour(&self.palette, &palette);
+        self.palette = palette;
+        Some(theme)
     }
 
     /// What the file index found since.

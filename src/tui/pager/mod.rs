@@ -254,8 +254,8 @@ impl Pager {
         }
         let place = format!("{} of {cells}", (chosen + 1).min(cells));
         let note = self.note.map(|note| format!(" · {note}")).unwrap_or_default();
-        let keys =
-            "↑↓ pgup pgdn · tab next · / search n N · y copy · space fold · enter details · r raw · q back";
+        // In the order in which they may be cut.
+        let keys = "q back · / search, n N · tab block · y copy · space fold · enter all · r raw";
         Line::styled(format!("{place}{note} · {keys}"), p.dim)
     }
 

@@ -46,9 +46,10 @@ const POP_KEYS: &[u8] = b"\x1b[<u";
 const POP_TITLE: &[u8] = b"\x1b[23;0t";
 
 /// Ends what a program may have left on: the other screen, reports of the mouse, keys and letters of another
-/// kind, a part of the screen that scrolls by itself. Moves nothing where none of it was on.
+/// kind, a part of the screen that scrolls by itself. The place of the cursor is kept
+/// first, as leaving the other screen takes up the one that was kept. Moves nothing where none of it was on.
 const HEAL: &[u8] =
-    b"\x1b[?47l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1l\x1b>\x1b(B\x0f\x1b7\x1b[r\x1b8\x1b[m";
+    b"\x1b7\x1b[?1049l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1l\x1b>\x1b(B\x0f\x1b7\x1b[r\x1b8\x1b[m";
 
 /// To a line of its own, when the viewport could not be taken away; what stood below the cursor goes.
 const BELOW: &[u8] = b"\r\n\x1b[J";
