@@ -14,7 +14,10 @@ pub(super) fn rows(changes: &[FileChange], view: View<'_>) -> Vec<Line<'static>>
         if several {
             rows.push(text::fit(head(change, view), view.columns()));
         }
-        rows.extend(one(change, view));
+        // The line above says all of a file that is gone.
+        if !several || change.kind != FileChangeKind::Removed || view.fold == Fold::Open {
+            rows.extend(one(change, view));
+        }
     }
     rows
 }

@@ -187,7 +187,7 @@ fn said(source: &str, images: usize, view: View<'_>) -> Vec<Line<'static>> {
     let shown = if view.fold == Fold::Folded && count > SAID + 1 { SAID } else { count };
     for line in clean.lines().take(shown) {
         let first = if rows.is_empty() { prompt(p) } else { Span::raw("  ") };
-        let line = Line::styled(line.to_owned(), p.user);
+        let line = Line::from(Span::styled(line.to_owned(), p.user));
         rows.extend(text::wrap(&line, view.columns(), Hang::under(first)));
     }
     if shown < count {
