@@ -1,5 +1,6 @@
 //! Speed and memory of tack beside a floor client, against the targets: `cargo bench --bench targets`,
-//! with `-- PATH` for another tack than this one, `-- --screen` for the rows of the interactive session alone.
+//! with `-- PATH` for another tack than this one, `-- --screen` for the rows of the interactive session alone, `-- --peer=PATH` with
+//! those of another agent.
 //!
 //! Each figure is the quietest of several runs, since a shared machine only ever adds; the median
 //! stands beside it, and where the two are far apart the machine was busy. Ratios to the floor count,
@@ -7,6 +8,7 @@
 //! here. The numbers of targets and floors are those of the design's table of targets.
 
 mod floor;
+mod peer;
 mod pty;
 mod run;
 mod screen;
@@ -41,7 +43,7 @@ enum On {
 
 type Part = (fn(&Bench) -> Result<Vec<Row>>, On);
 
-const PARTS: [Part; 14] = [
+const PARTS: [Part; 15] = [
     (Bench::version, On::Pipe),
     (Bench::once, On::Pipe),
     (Bench::turns, On::Pipe),
@@ -55,6 +57,7 @@ const PARTS: [Part; 14] = [
     (Bench::left_behind, On::Screen),
     (Bench::files, On::Screen),
     (Bench::resume, On::Screen),
+    (Bench::peer, On::Screen),
     (Bench::left, On::Pipe),
 ];
 
@@ -67,7 +70,8 @@ fn main() -> Result<()> {
     }
     // cargo hands on a flag of its own.
     let other = args.iter().find(|arg| !arg.starts_with('-'));
-    let bench = Bench::new(other.map_or(env!("CARGO_BIN_EXE_tack"), |path| path))?;
+    let mut bench = Bench::new(other.map_or(env!("CARGO_BIN_EXE_tack"), |path| path))?;
+    bench.peer = args.iter().find_map(|arg| arg.strip_prefix("--peer=")).map(PathBuf::from);
     let mut out = std::io::stdout();
     writeln!(
         out,
@@ -142,6 +146,8 @@ struct Bench {
     server: Server,
     floor: PathBuf,
     tack: PathBuf,
+    /// Another agent, see [`peer`].
+    peer: Option<PathBuf>,
 }
 
 impl Bench {
@@ -159,7 +165,7 @@ impl Bench {
         );
         std::fs::write(dir.path().join("home/config.toml"), config)?;
         let tack = Path::new(tack).canonicalize().with_context(|| format!("looking for {tack}"))?;
-        Ok(Self { dir, server, floor: std::env::current_exe()?, tack })
+        Ok(Self { dir, server, floor: std::env::current_exe()?, tack, peer: None })
     }
 
     fn command(&self, program: &Path, args: &[&str]) -> Command {

@@ -17,22 +17,22 @@ use crate::text::{END, Text};
 const READY: &str = "Ask, or";
 const SHELL: &[&str] = &["# ", "$ "];
 const STARTS: usize = 15;
-const LINES: usize = 5_000;
+pub(super) const LINES: usize = 5_000;
 const KEYS: usize = 200;
-const IDLE: Duration = Duration::from_secs(10);
+pub(super) const IDLE: Duration = Duration::from_secs(10);
 /// Longer than any animation stands still, so that a screen this quiet is one that is done.
-const QUIET: Duration = Duration::from_millis(300);
+pub(super) const QUIET: Duration = Duration::from_millis(300);
 /// 50 deltas a second for 10 s.
-const PACED: Script = Script::Words(500, Duration::from_millis(20));
+pub(super) const PACED: Script = Script::Words(500, Duration::from_millis(20));
 const ITEMS: u64 = 10_000;
 const FILES: usize = 150_000;
 
 /// What a stretch of a program's life took.
 #[derive(Clone, Copy)]
-struct Span {
-    cpu: f64,
-    memory: f64,
-    bytes: usize,
+pub(super) struct Span {
+    pub(super) cpu: f64,
+    pub(super) memory: f64,
+    pub(super) bytes: usize,
 }
 
 impl Bench {
@@ -136,7 +136,7 @@ impl Bench {
     }
 
     /// Has the model say this, until the screen is quiet.
-    fn say(&self, tack: &Pty, script: Script) -> Result<Span> {
+    pub(super) fn say(&self, tack: &Pty, script: Script) -> Result<Span> {
         self.server.play(script);
         tack.keys("go on")?;
         // Enter by itself: right behind other keys it may be taken for part of a paste.
@@ -259,7 +259,7 @@ impl Bench {
 }
 
 /// Times from a key to what it makes, for keys that come one by one.
-fn echoes(pty: &Pty) -> Result<Vec<f64>> {
+pub(super) fn echoes(pty: &Pty) -> Result<Vec<f64>> {
     pty.still(QUIET);
     let times = echoes_of(pty, KEYS)?;
     // Empties the line again.
@@ -281,7 +281,7 @@ fn echoes_of(pty: &Pty, count: usize) -> Result<Vec<f64>> {
     Ok(times)
 }
 
-fn percentile(values: &[f64], part: f64) -> f64 {
+pub(super) fn percentile(values: &[f64], part: f64) -> f64 {
     let mut values = values.to_vec();
     values.sort_by(f64::total_cmp);
     let at = ((values.len() - 1) as f64 * part).round() as usize;

@@ -2,6 +2,7 @@
 
 use super::error::CliError;
 
+#[cfg_attr(not(unix), allow(dead_code, reason = "nothing is typed there yet"))]
 pub(super) enum Typed {
     Line(String),
     /// A signal ended it; the exit code for that.

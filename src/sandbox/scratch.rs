@@ -27,6 +27,7 @@ impl Scratch {
     }
 
     fn at(path: PathBuf) -> io::Result<Scratch> {
+        #[cfg_attr(not(unix), allow(unused_mut))]
         let mut builder = fs::DirBuilder::new();
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);

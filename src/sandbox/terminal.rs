@@ -4,7 +4,7 @@
 //! the terminal has a name there, and passes our end back over a socket. Knows no policy.
 
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{OptionalActions, Winsize, tcgetattr, tcsetattr, tcsetwinsize};
@@ -51,7 +51,7 @@ pub(super) fn socket() -> io::Result<(OwnedFd, OwnedFd)> {
 
 /// Passes a descriptor on.
 #[cfg(target_os = "linux")]
-pub(super) fn send(socket: impl AsFd, fd: BorrowedFd<'_>) -> io::Result<()> {
+pub(super) fn send(socket: impl AsFd, fd: std::os::fd::BorrowedFd<'_>) -> io::Result<()> {
     use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
     let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = SendAncillaryBuffer::new(&mut space);

@@ -208,7 +208,7 @@ impl Tack {
     /// The session files, oldest first.
     pub fn logs(&self) -> Vec<PathBuf> {
         let mut logs = Vec::new();
-        find(&self.home(), "jsonl", &mut logs);
+        find(&self.home().join("sessions"), "jsonl", &mut logs);
         logs.sort();
         logs
     }

@@ -65,6 +65,7 @@ mod permit;
 #[cfg(target_os = "linux")]
 mod probe;
 mod repl;
+mod repl_bad;
 mod repl_draw;
 mod repl_more;
 mod repl_plain;

@@ -8,6 +8,7 @@ mod ask;
 mod command;
 mod hear;
 mod lines;
+mod signals;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -17,7 +18,6 @@ use std::io::{self, Write as _};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::{Receiver, Sender};
 use tokio::task::JoinSet;
 
@@ -34,6 +34,7 @@ use crate::agent::{Event, Op, Told, Why};
 use crate::model::{Item, Said, TodoItem};
 use ask::Question;
 use lines::Lines;
+use signals::Signals;
 
 /// A turn that says nothing for so long says that it runs.
 const PROGRESS: Duration = Duration::from_secs(10);
@@ -58,7 +59,7 @@ enum Next {
 /// # Errors
 /// If there is no terminal to be had.
 pub async fn run(host: Arc<dyn Host>, opened: Opened, start: Start) -> io::Result<i32> {
-    let [mut interrupt, mut terminate, mut hangup] = signals()?;
+    let mut signals = Signals::listen()?;
     let mut lines = Lines::start()?;
     let (mut plain, mut events) = Plain::new(host, opened, input::size().width);
     plain.begin_with(&start, Instant::now());
@@ -68,9 +69,10 @@ pub async fn run(host: Arc<dyn Host>, opened: Opened, start: Start) -> io::Resul
         let (due, free) = (plain.due(), plain.is_free());
         let next = tokio::select! {
             biased;
-            _ = terminate.recv() => Next::Leave(143),
-            _ = hangup.recv() => Next::Leave(129),
-            _ = interrupt.recv() => plain.interrupted(Instant::now()),
+            said = signals.next() => match said {
+                Some(code) => Next::Leave(code),
+                None => plain.interrupted(Instant::now()),
+            },
             line = lines.next(), if free => plain.typed(line, Instant::now()),
             event = events.recv() => plain.heard(event, input::size().width, Instant::now()),
             Some(done) = plain.aside.join_next() => {
@@ -92,10 +94,6 @@ pub async fn run(host: Arc<dyn Host>, opened: Opened, start: Start) -> io::Resul
             return Ok(code);
         }
     }
-}
-
-fn signals() -> io::Result<[Signal; 3]> {
-    Ok([signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?, signal(SignalKind::hangup())?])
 }
 
 /// Waits for a time; for ever when there is none.

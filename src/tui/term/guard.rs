@@ -6,17 +6,14 @@
 
 use std::io::{self, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
+#[cfg(unix)]
 use std::sync::mpsc;
-use std::sync::{Arc, Mutex, Once, PoisonError};
+use std::sync::{Mutex, Once, PoisonError};
 use std::thread::{self, ThreadId};
+#[cfg(unix)]
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags};
-use rustix::process::{Signal, getpgrp, getsid, kill_current_process_group};
-use rustix::termios::{OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcsetattr};
-
-use signal_hook::consts::signal::SIGCONT;
-
+use super::os::{self, Settings, Suspended, Unread};
 use super::screen::Alternate;
 
 /// What is wanted of the terminal besides raw keys.
@@ -60,9 +57,10 @@ static TITLE: AtomicBool = AtomicBool::new(false);
 /// A question is out; what comes back must not reach the shell.
 static ASKED: AtomicBool = AtomicBool::new(false);
 /// How the terminal was, while tack has it.
-static BEFORE: Mutex<Option<(Termios, ThreadId)>> = Mutex::new(None);
+static BEFORE: Mutex<Option<(Settings, ThreadId)>> = Mutex::new(None);
 
 /// How long writing to a terminal that takes nothing may keep tack from ending.
+#[cfg(unix)]
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Holds the terminal; dropping it gives it back as it was.
@@ -75,7 +73,7 @@ pub struct Guard {
 
 /// The terminal while another program has it: how it was before tack.
 #[derive(Debug)]
-pub struct Lent(Option<Termios>);
+pub struct Lent(Option<Settings>);
 
 impl Guard {
     /// Takes the terminal that stdin and stdout are.
@@ -102,10 +100,8 @@ impl Guard {
     /// Gives the terminal to a program that ends before tack goes on, such as an editor;
     /// [`Guard::take_back`] takes it again.
     pub fn lend(&self) -> Lent {
-        let before =
-            BEFORE.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|(before, _)| before.clone());
         restore();
-        Lent(before)
+        Lent(Settings::read().ok())
     }
 
     /// Takes the terminal again from a program that may have left it as it should not be.
@@ -114,14 +110,10 @@ impl Guard {
     /// If the terminal is gone.
     pub fn take_back(&mut self, lent: Lent) -> io::Result<()> {
         if let Some(before) = lent.0 {
-            give_back(&before);
+            before.restore(Unread::Kept);
         }
         write(HEAL)?;
         self.resume()
-    }
-
-    fn pause(&self) {
-        restore();
     }
 
     /// Takes the terminal again, also when something else changed its modes meanwhile.
@@ -139,36 +131,19 @@ impl Guard {
     /// # Errors
     /// If the terminal is gone when tack goes on.
     pub fn suspend(&mut self) -> io::Result<Suspended> {
-        // The leader of a session has no shell above that would continue it.
-        if getsid(None).is_ok_and(|session| session == getpgrp()) {
-            return Ok(Suspended::Not);
+        let stopped = os::stop(restore)?;
+        if stopped == Suspended::Yes {
+            self.resume()?;
         }
-        let continued = Arc::new(AtomicBool::new(false));
-        let registered = signal_hook::flag::register(SIGCONT, continued.clone())?;
-        self.pause();
-        kill_current_process_group(Signal::STOP)?;
-        // This thread may run on for a moment, until the others have stopped.
-        for _ in 0..200 {
-            if continued.load(Ordering::SeqCst) {
-                break;
-            }
-            thread::sleep(Duration::from_millis(5));
-        }
-        signal_hook::low_level::unregister(registered);
-        self.resume()?;
-        Ok(Suspended::Yes)
+        Ok(stopped)
     }
 
     fn set(&self) -> io::Result<()> {
-        let stdin = rustix::stdio::stdin();
-        let now = tcgetattr(stdin)?;
-        let mut raw = now.clone();
-        raw.make_raw();
+        let now = Settings::read()?;
         {
             let mut before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
-            before.get_or_insert((now, thread::current().id()));
+            before.get_or_insert_with(|| (now, thread::current().id())).0.set_raw()?;
         }
-        tcsetattr(stdin, OptionalActions::Now, &raw)?;
         let mut modes = Vec::new();
         for (wish, sequence) in [
             (self.wishes.paste, b"\x1b[?2004h"),
@@ -187,13 +162,6 @@ impl Drop for Guard {
     fn drop(&mut self) {
         restore();
     }
-}
-
-/// Whether [`Guard::suspend`] stopped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Suspended {
-    Yes,
-    Not,
 }
 
 /// The alternate screen is about to be used, or left. Returns what has to be sent on it: terminals keep
@@ -219,16 +187,17 @@ pub(super) fn note_title() -> &'static [u8] {
 
 /// Gives the terminal back, if tack has it. Any thread may call it, any number of times.
 fn restore() {
-    let Some((termios, _)) = BEFORE.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
+    let Some((before, _)) = BEFORE.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
     let _ = write(&farewell());
-    give_back(&termios);
+    give_back(&before);
 }
 
 /// The same for a program that is about to end, with a bound on the time: the settings first, as they
 /// need no reader at the other end.
+#[cfg(unix)]
 pub(super) fn restore_at_once() {
-    let Some((termios, _)) = BEFORE.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
-    give_back(&termios);
+    let Some((before, _)) = BEFORE.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
+    give_back(&before);
     let (done, wait) = mpsc::channel();
     let bytes = [&farewell(), BELOW].concat();
     let writer = thread::Builder::new().spawn(move || {
@@ -240,13 +209,8 @@ pub(super) fn restore_at_once() {
     }
 }
 
-fn give_back(termios: &Termios) {
-    let stdin = rustix::stdio::stdin();
-    if ASKED.swap(false, Ordering::SeqCst) {
-        let _ = tcflush(stdin, QueueSelector::IFlush);
-    }
-    // Not after output is through: that may never be.
-    let _ = tcsetattr(stdin, OptionalActions::Now, termios);
+fn give_back(before: &Settings) {
+    before.restore(if ASKED.swap(false, Ordering::SeqCst) { Unread::Dropped } else { Unread::Kept });
 }
 
 fn farewell() -> Vec<u8> {
@@ -287,18 +251,7 @@ pub struct Output;
 
 impl io::Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let stdout = rustix::stdio::stdout();
-        loop {
-            match rustix::io::write(stdout, bytes) {
-                Err(rustix::io::Errno::INTR) => {}
-                // Another program on this terminal may have made it so.
-                Err(rustix::io::Errno::AGAIN) => {
-                    let mut room = [PollFd::new(&stdout, PollFlags::OUT)];
-                    rustix::event::poll(&mut room, None)?;
-                }
-                written => return Ok(written?),
-            }
-        }
+        os::write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -4,30 +4,34 @@
 //! terminal does, and with the [`Reader`].
 
 mod burst;
+#[cfg_attr(windows, allow(dead_code, reason = "a console's keys come as keys"))]
 mod keys;
+#[cfg_attr(windows, allow(dead_code, reason = "a console's keys come as keys"))]
 mod parse;
 #[cfg(test)]
 mod tests;
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
 
-use std::io::{self, Read as _};
-use std::os::fd::AsFd;
-use std::os::unix::net::UnixStream;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crossterm::event::KeyEvent;
 use ratatui::layout::Size;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
-use rustix::termios::tcgetwinsize;
-use signal_hook::consts::signal::SIGWINCH;
 use tokio::sync::mpsc;
 
-use super::{Reflow, guard};
+use super::{Reflow, guard, os};
 use crate::tui::palette::Theme;
 use burst::Burst;
-use parse::{Parser, Token};
+use parse::Token;
+#[cfg(unix)]
+use unix as system;
+#[cfg(windows)]
+use windows as system;
 
 /// Events that may wait for the loop; the terminal keeps the rest.
 const ROOM: usize = 256;
@@ -57,10 +61,30 @@ pub enum Input {
 #[derive(Debug)]
 pub struct Reader {
     events: mpsc::Receiver<Input>,
-    /// Closing it ends the thread; a byte makes it look at `paused`.
-    wake: UnixStream,
-    paused: Arc<Mutex<bool>>,
+    wake: system::Wake,
+    paused: Paused,
     thread: Option<JoinHandle<()>>,
+}
+
+/// Whether the terminal is left to another program. The thread holds it while it reads, so that it reads
+/// nothing once it is set.
+type Paused = Arc<Mutex<bool>>;
+
+/// A terminal that is read.
+trait Source: Send + 'static {
+    /// Waits until then at most, and adds what came.
+    fn next(&mut self, until: Option<Instant>, tokens: &mut Vec<Token>) -> Event;
+}
+
+/// What came when the thread looked.
+enum Event {
+    Tokens,
+    Resized(Option<Size>),
+    Nothing,
+    /// The loop went away.
+    Left,
+    /// The terminal did.
+    Gone,
 }
 
 impl Reader {
@@ -69,22 +93,14 @@ impl Reader {
     /// # Errors
     /// If the system has no more threads or descriptors.
     pub fn start() -> io::Result<Self> {
-        Self::read(rustix::stdio::stdin())
+        let paused = Paused::default();
+        let (source, wake) = system::open(paused.clone())?;
+        Self::read(source, wake, paused)
     }
 
-    fn read(terminal: impl AsFd + Send + 'static) -> io::Result<Self> {
+    fn read(source: impl Source, wake: system::Wake, paused: Paused) -> io::Result<Self> {
         let (tell, events) = mpsc::channel(ROOM);
-        let (wake, woken) = UnixStream::pair()?;
-        let (resized, signal) = UnixStream::pair()?;
-        woken.set_nonblocking(true)?;
-        resized.set_nonblocking(true)?;
-        let paused = Arc::new(Mutex::new(false));
-        let registered = signal_hook::low_level::pipe::register(SIGWINCH, signal)?;
-        let source = Source { terminal, woken, resized, paused: paused.clone() };
-        let body = move || {
-            source.run(&tell);
-            signal_hook::low_level::unregister(registered);
-        };
+        let body = move || hear(source, &tell);
         let thread = thread::Builder::new().name("input".into()).spawn(body)?;
         Ok(Self { events, wake, paused, thread: Some(thread) })
     }
@@ -104,16 +120,15 @@ impl Reader {
     }
 
     fn set_paused(&self, paused: bool) {
-        // Held by the thread while it reads, so that it reads nothing after this.
-        *self.paused.lock().unwrap_or_else(PoisonError::into_inner) = paused;
-        let _ = io::Write::write(&mut &self.wake, b"p");
+        *held(&self.paused) = paused;
+        self.wake.look();
     }
 }
 
 impl Drop for Reader {
     fn drop(&mut self) {
         self.events.close();
-        let _ = self.wake.shutdown(std::net::Shutdown::Both);
+        self.wake.end();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -122,120 +137,42 @@ impl Drop for Reader {
 
 /// The size of the terminal that stdout is, 80 by 24 if it does not know.
 pub fn size() -> Size {
-    size_of(rustix::stdio::stdout()).unwrap_or(Size::new(80, 24))
+    os::size().unwrap_or(Size::new(80, 24))
 }
 
-fn size_of(terminal: impl AsFd) -> Option<Size> {
-    let size = tcgetwinsize(terminal).ok()?;
-    (size.ws_col > 0 && size.ws_row > 0).then_some(Size::new(size.ws_col, size.ws_row))
+fn held(paused: &Paused) -> MutexGuard<'_, bool> {
+    paused.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What the thread waits for.
-struct Source<T> {
-    terminal: T,
-    woken: UnixStream,
-    resized: UnixStream,
-    paused: Arc<Mutex<bool>>,
-}
-
-/// What happened.
-enum Event {
-    Bytes(usize),
-    Resized,
-    Nothing,
-    /// The loop went away.
-    Left,
-    /// The terminal did.
-    Gone,
-}
-
-impl<T: AsFd> Source<T> {
-    fn run(&self, tell: &mpsc::Sender<Input>) {
-        let (mut parser, mut burst) = (Parser::default(), Burst::default());
-        let mut buffer = vec![0; 64 << 10];
-        let mut last = Instant::now();
-        loop {
-            let due = [parser.patience().map(|patience| last + patience), burst.due()];
-            let event = self.wait(due.into_iter().flatten().min(), &mut buffer);
-            let (mut tokens, mut out) = (Vec::new(), Vec::new());
-            let now = Instant::now();
-            match event {
-                Event::Bytes(count) => {
-                    last = now;
-                    parser.feed(&buffer[..count], &mut tokens);
-                }
-                Event::Resized => {
-                    if let Some(size) = size_of(&self.terminal)
-                        && tell.blocking_send(Input::Resize(size.width, size.height)).is_err()
-                    {
-                        return;
-                    }
-                }
-                Event::Nothing => {}
-                Event::Gone => parser.give_up(&mut tokens),
-                Event::Left => return,
-            }
-            if parser.patience().is_some_and(|patience| now >= last + patience) {
-                parser.give_up(&mut tokens);
-            }
-            if !tokens.is_empty() {
-                burst.read(tokens, now, &mut out);
-            }
-            if matches!(event, Event::Gone) || burst.due().is_some_and(|due| now >= due) {
-                burst.settle(&mut out);
-            }
-            for token in out {
-                if input(token).is_some_and(|input| tell.blocking_send(input).is_err()) {
+fn hear(mut source: impl Source, tell: &mpsc::Sender<Input>) {
+    let mut burst = Burst::default();
+    loop {
+        let (mut tokens, mut out) = (Vec::new(), Vec::new());
+        let event = source.next(burst.due(), &mut tokens);
+        let now = Instant::now();
+        match event {
+            Event::Left => return,
+            Event::Resized(Some(size)) => {
+                if tell.blocking_send(Input::Resize(size.width, size.height)).is_err() {
                     return;
                 }
             }
-            if matches!(event, Event::Gone) {
-                let _ = tell.blocking_send(Input::Closed);
+            Event::Tokens | Event::Resized(None) | Event::Nothing | Event::Gone => {}
+        }
+        if !tokens.is_empty() {
+            burst.read(tokens, now, &mut out);
+        }
+        if matches!(event, Event::Gone) || burst.due().is_some_and(|due| now >= due) {
+            burst.settle(&mut out);
+        }
+        for token in out {
+            if input(token).is_some_and(|input| tell.blocking_send(input).is_err()) {
                 return;
             }
         }
-    }
-
-    fn wait(&self, until: Option<Instant>, buffer: &mut [u8]) -> Event {
-        let paused = *self.paused.lock().unwrap_or_else(PoisonError::into_inner);
-        // Rounded up, or it would wake too early and spin.
-        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-        let left = left.map(|left| left + Duration::from_micros(200));
-        let left = left.and_then(|left| Timespec::try_from(left).ok());
-        let mut fds = vec![
-            PollFd::new(&self.woken, PollFlags::IN),
-            PollFd::new(&self.resized, PollFlags::IN),
-            PollFd::new(&self.terminal, PollFlags::IN),
-        ];
-        fds.truncate(if paused { 2 } else { 3 });
-        match poll(&mut fds, left.as_ref()) {
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(_) => return Event::Gone,
-        }
-        let ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
-        if ready[0] {
-            return if matches!((&self.woken).read(&mut [0; 16]), Ok(0)) {
-                Event::Left
-            } else {
-                Event::Nothing
-            };
-        }
-        if ready[1] {
-            let _ = (&self.resized).read(&mut [0; 256]);
-            return Event::Resized;
-        }
-        if !ready.get(2).is_some_and(|ready| *ready) {
-            return Event::Nothing;
-        }
-        let paused = self.paused.lock().unwrap_or_else(PoisonError::into_inner);
-        if *paused {
-            return Event::Nothing;
-        }
-        match rustix::io::read(&self.terminal, buffer) {
-            Ok(0) => Event::Gone,
-            Ok(count) => Event::Bytes(count),
-            Err(Errno::INTR | Errno::AGAIN) => Event::Nothing,
-            Err(_) => Event::Gone,
+        if matches!(event, Event::Gone) {
+            let _ = tell.blocking_send(Input::Closed);
+            return;
         }
     }
 }

@@ -1,10 +1,12 @@
 //! Bytes in, events out, written as a person would: `ctrl+c`, `paste(…)`.
 
+use std::io::Read as _;
 use std::time::{Duration, Instant};
 
 use crossterm::event::{KeyCode, KeyModifiers};
 use proptest::prelude::*;
 
+use super::parse::Parser;
 use super::*;
 
 fn say(token: &Token) -> String {
@@ -236,10 +238,16 @@ fn five_thousand_lines_are_one_paste() {
     assert_eq!(out, [format!("<{}>", text.replace('\r', "\n"))]);
 }
 
+fn reader(terminal: rustix::fd::OwnedFd) -> Reader {
+    let paused = Paused::default();
+    let (source, wake) = unix::of(terminal, paused.clone()).unwrap();
+    Reader::read(source, wake, paused).unwrap()
+}
+
 /// A reader of a pipe in place of a terminal.
 fn piped() -> (Reader, std::fs::File) {
     let (theirs, ours) = rustix::pipe::pipe().unwrap();
-    (Reader::read(theirs).unwrap(), ours.into())
+    (reader(theirs), ours.into())
 }
 
 #[tokio::test]
@@ -258,7 +266,7 @@ async fn nothing_is_read_while_another_program_has_the_terminal() {
     let (theirs, ours) = rustix::pipe::pipe().unwrap();
     let mut editor = std::fs::File::from(theirs.try_clone().unwrap());
     let mut tty = std::fs::File::from(ours);
-    let mut reader = Reader::read(theirs).unwrap();
+    let mut reader = reader(theirs);
     reader.pause();
     io::Write::write_all(&mut tty, b":wq").unwrap();
     let mut took = [0; 3];

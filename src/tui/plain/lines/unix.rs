@@ -1,6 +1,4 @@
-//! What is typed, by lines: a thread that reads the terminal, and the loop's end of a bounded channel.
-//!
-//! Lines that come at once were pasted: they are one message.
+//! A thread that reads the terminal until the loop goes away, and the loop's end of a bounded channel.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -12,14 +10,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use tokio::sync::mpsc;
 
-/// Messages that may wait for the loop; the terminal keeps the rest.
-const ROOM: usize = 64;
-/// A line that comes so soon after another one was not typed.
-const BURST: Duration = Duration::from_millis(20);
-/// Bytes of one message, at most: what comes then is another one.
-const MOST: usize = 1 << 20;
+use super::{BURST, MOST, ROOM};
 
-pub(super) struct Lines {
+pub(in super::super) struct Lines {
     lines: mpsc::Receiver<String>,
     /// Closing it ends the thread.
     wake: UnixStream,
@@ -31,11 +24,11 @@ impl Lines {
     ///
     /// # Errors
     /// If the system has no more threads or descriptors.
-    pub(super) fn start() -> io::Result<Self> {
+    pub(in super::super) fn start() -> io::Result<Self> {
         Self::read(rustix::stdio::stdin())
     }
 
-    pub(super) fn read(terminal: impl AsFd + Send + 'static) -> io::Result<Self> {
+    pub(in super::super) fn read(terminal: impl AsFd + Send + 'static) -> io::Result<Self> {
         let (tell, lines) = mpsc::channel(ROOM);
         let (wake, woken) = UnixStream::pair()?;
         let body = move || hear(&terminal, &woken, &tell);
@@ -44,7 +37,7 @@ impl Lines {
     }
 
     /// What comes next, without its last line break; None at the end of the input. Cancel-safe.
-    pub(super) async fn next(&mut self) -> Option<String> {
+    pub(in super::super) async fn next(&mut self) -> Option<String> {
         self.lines.recv().await
     }
 }

@@ -1,7 +1,7 @@
-//! What the system says: to end, to stop, to go on. Heard by a thread, handed to the loop.
+//! Signals, heard by a thread.
 //!
-//! The loop is to save and to leave. If it does not take the first signal to end within `HEARD`, or a
-//! second one comes, the thread gives the terminal back and ends the program with 128 + the signal.
+//! If the loop does not take the first signal to end within `HEARD`, or a second one comes, the thread gives
+//! the terminal back and ends the program with 128 + the signal.
 
 use std::io;
 use std::sync::Arc;
@@ -13,28 +13,11 @@ use signal_hook::consts::signal::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP};
 use signal_hook::iterator::{Handle, Signals as Iter};
 use tokio::sync::mpsc;
 
-use super::guard;
+use super::super::guard;
+use super::Said;
 
 /// How long the loop may take to take a signal.
 const HEARD: Duration = Duration::from_secs(2);
-
-/// What was said.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Said {
-    /// SIGTERM, SIGHUP or SIGINT by its number: save and leave with [`Said::code`].
-    End(i32),
-    /// SIGTSTP from elsewhere, as Ctrl+Z is a key: call [`guard::Guard::suspend`].
-    Stop,
-    /// SIGCONT: tack runs again. Call [`guard::Guard::resume`] and draw everything.
-    Continue,
-}
-
-impl Said {
-    /// The exit code of a program that a signal ended.
-    pub fn code(signal: i32) -> u8 {
-        u8::try_from(128 + signal).unwrap_or(u8::MAX)
-    }
-}
 
 /// The signals, until it is dropped.
 #[derive(Debug)]
