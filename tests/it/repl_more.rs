@@ -19,7 +19,7 @@ fn start(tack: &Tack, args: &[&str]) -> Tty {
 }
 
 fn idle(shown: &Shown) -> bool {
-    shown.has(EMPTY)
+    shown.has(EMPTY) && !shown.has("esc to stop")
 }
 
 /// Names of the tools that a request offers.
