@@ -10,7 +10,7 @@ mod summarise;
 
 use super::{Agent, End, Event};
 use crate::harness::{Compaction, Saying, View};
-use crate::model::{Body, Item, Part, Summary, asked};
+use crate::model::{Body, Item, Part, Summary, Trouble, TroubleKind, asked};
 use crate::wire::Failure;
 
 use stays::Stays;
@@ -23,7 +23,7 @@ const QUICK: usize = 3;
 const AT_ONCE: &str = "it filled up again right after each summary";
 
 /// Why the history is to be shorter.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub(super) enum Press {
     /// The harness likes it so.
     Wanted,
@@ -31,8 +31,8 @@ pub(super) enum Press {
     Near,
     /// The person does.
     Asked,
-    /// The server refused it as it is.
-    Refused,
+    /// The server refused it as it is: what it said.
+    Refused(Box<Trouble>),
 }
 
 /// Why the history is as it was.
@@ -41,8 +41,8 @@ enum Vain {
     Stopped,
     /// It fills up right after each summary.
     AtOnce,
-    /// It could not be made shorter.
-    Because(String),
+    /// It could not be made shorter; what went wrong with a request for a summary.
+    Because(String, Option<Box<Trouble>>),
 }
 
 impl Agent {
@@ -62,11 +62,11 @@ impl Agent {
         }
         let Some(most) = reached(wanted) else { return Ok(None) };
         let why = format!("the context is longer than is good: about {size} of {most} tokens");
-        let message = match self.shorten(&why, Press::Wanted).await? {
+        let message = match self.shorten(&why, &Press::Wanted).await? {
             Ok(()) => return Ok(None),
             Err(Vain::Stopped) => return Ok(Some(self.stopped().await)),
             Err(Vain::AtOnce) => format!("{why}; {AT_ONCE}"),
-            Err(Vain::Because(message)) => message,
+            Err(Vain::Because(message, _)) => message,
         };
         self.let_grow = true;
         self.warn(format!("{message}; going on with all of it")).await;
@@ -119,23 +119,48 @@ impl Agent {
 
     /// Puts a summary in place of the history. Some: it could not be done, and the turn is over.
     pub(super) async fn compact(&mut self, why: &str, press: Press) -> anyhow::Result<Option<End>> {
-        match self.shorten(why, press).await? {
-            Ok(()) => Ok(None),
-            Err(Vain::Stopped) => Ok(Some(self.stopped().await)),
-            Err(Vain::AtOnce) => {
-                let message = format!("{why}; {AT_ONCE}: the window is too small for this task");
-                Ok(Some(self.fail(message).await))
+        let vain = match self.shorten(why, &press).await? {
+            Ok(()) => return Ok(None),
+            Err(Vain::Stopped) => return Ok(Some(self.stopped().await)),
+            Err(vain) => vain,
+        };
+        let (message, failed) = match vain {
+            Vain::Stopped | Vain::AtOnce => {
+                (format!("{why}; {AT_ONCE}: the window is too small for this task"), None)
             }
-            Err(Vain::Because(message)) => Ok(Some(self.fail(message).await)),
-        }
+            Vain::Because(message, failed) => (message, failed),
+        };
+        let of_itself =
+            |trouble: &Trouble| !matches!(trouble.kind, TroubleKind::Other | TroubleKind::TooLong { .. });
+        let trouble = match (failed.filter(|trouble| of_itself(trouble)), press) {
+            (Some(trouble), _) => trouble,
+            (None, Press::Wanted | Press::Asked) => Box::default(),
+            (None, Press::Near) => {
+                let kind = TroubleKind::TooLong { tokens: None, window: None, alone: false };
+                self.too_long(*self.trouble(kind))
+            }
+            (None, Press::Refused(trouble)) => self.too_long(*trouble),
+        };
+        Ok(Some(self.fail_by(message, trouble).await))
     }
 
-    async fn shorten(&mut self, why: &str, press: Press) -> anyhow::Result<Result<(), Vain>> {
-        let vain = |message: String| Ok(Err(Vain::Because(message)));
+    /// What the server said, with what it did not say and is known here.
+    pub(super) fn too_long(&self, mut trouble: Trouble) -> Box<Trouble> {
+        if let TroubleKind::TooLong { tokens, window, alone } = &mut trouble.kind {
+            *window = window.or(self.model.window);
+            let estimate = Some(self.estimate()).filter(|estimate| Some(*estimate) > *window);
+            *tokens = tokens.or(estimate.filter(|_| window.is_some()));
+            *alone = !self.has_history();
+        }
+        Box::new(trouble)
+    }
+
+    async fn shorten(&mut self, why: &str, press: &Press) -> anyhow::Result<Result<(), Vain>> {
+        let vain = |message: String| Ok(Err(Vain::Because(message, None)));
         if !self.has_history() {
             return vain(match press {
                 Press::Asked => "there is nothing to summarise yet".to_owned(),
-                Press::Wanted | Press::Near | Press::Refused => {
+                Press::Wanted | Press::Near | Press::Refused(_) => {
                     format!("{why}; the prompt alone does not fit {}", self.model.name)
                 }
             });
@@ -159,7 +184,10 @@ impl Agent {
                 (self.harness.say(&Saying::NoSummary), self.what_stays(stays::ALL_THAT_FITS))
             }
             Err(Failure::Cancelled) => return Ok(Err(Vain::Stopped)),
-            Err(failure) => return vain(format!("{why}; no summary: {failure}")),
+            Err(failure) => {
+                let trouble = failure.trouble().cloned().map(Box::new);
+                return Ok(Err(Vain::Because(format!("{why}; no summary: {failure}"), trouble)));
+            }
         };
         let Some(upto) = self.items[..stays.from].last().map(|item| item.id) else { return Ok(Ok(())) };
         let Stays { request, kept, .. } = stays;

@@ -5,7 +5,7 @@
 //! before a request, or at once while nothing runs. Nothing here waits for anything.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Notify, mpsc::Receiver, oneshot};
@@ -23,6 +23,8 @@ use crate::wire::Client;
 pub enum Op {
     /// Run a turn.
     Prompt(Said),
+    /// Ask once more for what a turn that failed was to answer.
+    Again,
     /// Put a summary in place of the history; `focus`: what it should not leave out.
     Compact { focus: Option<String> },
     /// Run a command of the person's own, in the sandbox that the model's run in.
@@ -107,6 +109,22 @@ impl Desk {
         (id, from)
     }
 
+    /// Waits until somebody else is to be spoken to, while `waits`. What else is laid down stays for the
+    /// next safe point.
+    pub(super) async fn another(&self, waits: &AtomicBool) {
+        loop {
+            self.0.laid.notified().await;
+            if waits.load(Ordering::Relaxed) && self.wants_another() {
+                return;
+            }
+        }
+    }
+
+    /// Somebody else is to be spoken to.
+    pub(super) fn wants_another(&self) -> bool {
+        self.asides().iter().any(|aside| matches!(aside, Aside::Speak(_)))
+    }
+
     /// Nobody waits for the answer any more.
     pub(super) fn void(&self, id: u64) {
         self.asked().remove(&id);
@@ -149,6 +167,7 @@ impl Agent {
             match op {
                 None => return,
                 Some(Op::Prompt(said)) => drop(self.turn(said, None).await),
+                Some(Op::Again) => drop(self.again().await),
                 Some(Op::Compact { focus }) => self.compact_now(focus).await,
                 Some(Op::Shell { command, told }) => self.run_for_person(command, told).await,
             }

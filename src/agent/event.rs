@@ -10,7 +10,7 @@ use tokio::sync::mpsc::{Receiver, Sender, channel, error::TrySendError};
 use tokio_util::sync::CancellationToken;
 
 use super::permit::Request;
-use crate::model::{Item, Model, Outcome, SessionId, ToolCall, Usage};
+use crate::model::{Item, Model, Outcome, SessionId, ToolCall, Trouble, TroubleKind, Usage};
 
 /// How many events may wait for a frontend.
 const ROOM: usize = 256;
@@ -40,6 +40,7 @@ pub enum Event {
         of: u32,
         wait_ms: u64,
         why: String,
+        trouble: TroubleKind,
     },
     /// Waiting for something that takes long.
     Waiting(String),
@@ -87,7 +88,9 @@ pub enum End {
         message: Option<String>,
     },
     Failed {
+        /// A sentence for who ran tack without a session.
         message: String,
+        trouble: Box<Trouble>,
     },
     /// Steps, cost, time or the loop guard.
     Limit {

@@ -1,13 +1,15 @@
 //! One model request: prompt out, reply in, and what to do when there is none.
 
 use std::borrow::Cow;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::answer::Shaped;
 use super::compact::Press;
 use super::{Agent, End, Event};
 use crate::harness::Saying;
 use crate::model::{
-    Action, Body, CallId, Calls, Mark, Model, NoteKind, Origin, Part, Probed, Reply, Stop, ToolCall, Usage,
+    Action, Body, CallId, Calls, Mark, Model, NoteKind, Origin, Part, Probed, Reply, Stop, ToolCall,
+    TroubleKind, Usage,
 };
 use crate::wire::prompt::{Piece, Prompt};
 use crate::wire::{Answer, AnswerPart, Failure, Progress, RunOn};
@@ -40,7 +42,11 @@ impl Agent {
                 Err(failure) => failure,
             };
             match failure {
-                Failure::Cancelled => return Ok(Err(self.interrupted_reply(heard).await)),
+                Failure::Cancelled if self.stopper.stopped() => {
+                    return Ok(Err(self.interrupted_reply(heard).await));
+                }
+                // Somebody else is to be asked.
+                Failure::Cancelled => self.hear_asides().await,
                 Failure::NoImages(message) if !self.drop_images && self.has_images() => {
                     self.drop_images = true;
                     let (provider, model) = (self.model.provider.clone(), self.model.name.clone());
@@ -55,24 +61,25 @@ impl Agent {
                 Failure::NoSchema(message) if shaped == Shaped::Call => {
                     self.drop_call_schema(&message).await;
                 }
-                Failure::TooLong { message, window } => {
+                Failure::TooLong { message, window, trouble } => {
                     if let Some(window) = window {
                         self.model.window = Some(window);
                     }
                     if compacted {
-                        return Ok(Err(self.fail(message).await));
+                        let trouble = self.too_long(*trouble);
+                        return Ok(Err(self.fail_by(message, trouble).await));
                     }
                     compacted = true;
-                    if let Some(end) = self.compact(&message, Press::Refused).await? {
+                    if let Some(end) = self.compact(&message, Press::Refused(trouble)).await? {
                         return Ok(Err(end));
                     }
                 }
-                Failure::Failed { message, partial } => {
+                Failure::Failed { message, partial, trouble } => {
                     if !partial.is_empty() {
                         let reply = self.partial_reply(partial, Stop::Broken);
                         self.push(Body::Assistant(reply)).await;
                     }
-                    return Ok(Err(self.fail(message).await));
+                    return Ok(Err(self.fail_by(message, trouble).await));
                 }
                 Failure::NoTools(message) if self.goes_without_tools().await? => {
                     let said = format!("{message}; the calls of {} are text from now on", self.model.name);
@@ -80,13 +87,15 @@ impl Agent {
                 }
                 Failure::NoTools(message) => {
                     let other = "; a harness whose calls are text needs no tools: --harness swe-agent";
-                    return Ok(Err(self.fail(format!("{message}{other}")).await));
+                    let trouble = self.trouble(TroubleKind::NoTools);
+                    return Ok(Err(self.fail_by(format!("{message}{other}"), trouble).await));
                 }
-                Failure::NoImages(message)
-                | Failure::NoThinking(message)
-                | Failure::NoSchema(message)
-                | Failure::Setup(message)
-                | Failure::Limited { message, .. } => return Ok(Err(self.fail(message).await)),
+                Failure::Setup { message, trouble } | Failure::Limited { message, trouble, .. } => {
+                    return Ok(Err(self.fail_by(message, trouble).await));
+                }
+                Failure::NoImages(message) | Failure::NoThinking(message) | Failure::NoSchema(message) => {
+                    return Ok(Err(self.fail(message).await));
+                }
             }
         }
     }
@@ -120,17 +129,28 @@ impl Agent {
         self.leave_out_thinking(&mut prompt);
         let mut heard = String::new();
         let client = self.client.clone();
+        let cancel = self.stopper.token().child_token();
+        // Before a try that comes later nothing is lost by asking somebody else.
+        let waits = AtomicBool::new(false);
         let out = &mut self.out;
         let mut hear = |progress: Progress| match progress {
             Progress::Text(text) => {
+                waits.store(false, Ordering::Relaxed);
                 heard.push_str(&text);
                 out.post(Event::Text(text));
             }
-            Progress::Thinking(text) => out.post(Event::Thinking(text)),
-            Progress::Call(_) => {}
-            Progress::Again { attempt, of, wait_ms, why } => {
+            Progress::Thinking(text) => {
+                waits.store(false, Ordering::Relaxed);
+                out.post(Event::Thinking(text));
+            }
+            Progress::Call(_) => waits.store(false, Ordering::Relaxed),
+            Progress::Again { attempt, of, wait_ms, why, trouble } => {
                 heard.clear();
-                out.post(Event::Again { attempt, of, wait_ms, why });
+                waits.store(true, Ordering::Relaxed);
+                if self.desk.wants_another() {
+                    cancel.cancel();
+                }
+                out.post(Event::Again { attempt, of, wait_ms, why, trouble });
             }
             Progress::Waiting(what) => out.post(Event::Waiting(what)),
             Progress::Warning(what) => out.post(Event::Warning(what)),
@@ -142,7 +162,17 @@ impl Agent {
                 Cow::Owned(Model { effort: Some("none".to_owned()), ..self.model.clone() })
             }
         };
-        let answer = client.ask(&model, &prompt, &mut hear, &self.stopper.token()).await;
+        let answer = {
+            let mut asked = std::pin::pin!(client.ask(&model, &prompt, &mut hear, &cancel));
+            tokio::select! {
+                biased;
+                answer = &mut asked => answer,
+                () = self.desk.another(&waits) => {
+                    cancel.cancel();
+                    asked.await
+                }
+            }
+        };
         self.out.flush().await;
         if let Ok(answer) = &answer {
             self.count(answer.usage);

@@ -6,7 +6,7 @@ use super::calls::Missed;
 use super::check::Room;
 use super::{Agent, End, Event, Schema, Why};
 use crate::harness::{Saying, Verdict, asks_for_change};
-use crate::model::{Body, Mark, Note, NoteKind, Reply, Said, Stop, ToolResult};
+use crate::model::{Body, Item, Mark, Note, NoteKind, Reply, Said, Stop, ToolResult, Trouble, TroubleKind};
 
 /// Steps before the end at which the model is told.
 const LAST_STEPS: u32 = 3;
@@ -15,6 +15,24 @@ impl Agent {
     /// Runs one prompt to its end; its last message has to fit `schema`. Whatever happens, the
     /// history it leaves is valid.
     pub async fn turn(&mut self, said: Said, schema: Option<Schema>) -> End {
+        self.turn += 1;
+        self.turn_about(Some(said), schema).await
+    }
+
+    /// Goes on with what failed: the model is asked again for what it was to answer. Where it answered,
+    /// the newest prompt is said once more.
+    pub(super) async fn again(&mut self) -> End {
+        let said = match awaits_answer(&self.items) {
+            true => None,
+            false => self.items.iter().rev().find_map(|item| match &item.body {
+                Body::User(said) => Some(said.clone()),
+                _ => None,
+            }),
+        };
+        self.turn_about(said, None).await
+    }
+
+    async fn turn_about(&mut self, said: Option<Said>, schema: Option<Schema>) -> End {
         let end = match self.run(said, schema).await {
             Ok(end) => end,
             Err(error) => self.fail(format!("{error:#}")).await,
@@ -33,16 +51,17 @@ impl Agent {
         end
     }
 
-    async fn run(&mut self, said: Said, schema: Option<Schema>) -> anyhow::Result<End> {
-        self.turn += 1;
+    async fn run(&mut self, said: Option<Said>, schema: Option<Schema>) -> anyhow::Result<End> {
         self.guard = super::Guard::default();
         self.gate.begin_turn();
         self.reads = super::Reads::default();
         self.let_grow = false;
         self.out.send(Event::TurnStarted).await;
         self.look_at_harness().await;
-        self.show_named(&said.text).await;
-        self.push(Body::User(said)).await;
+        if let Some(said) = said {
+            self.show_named(&said.text).await;
+            self.push(Body::User(said)).await;
+        }
         self.begin_form(schema).await;
         // The prompt has to be on disk before anything is done about it, not before it is asked.
         let mut settling = Some(self.settling());
@@ -124,23 +143,28 @@ impl Agent {
     /// Tells the model that its reply could not be read, `most` times in a row.
     async fn correct(&mut self, correction: String, times: u32, most: u32) -> anyhow::Result<Option<End>> {
         self.answer_open_calls(Missed::NeverRan).await?;
-        if times > most {
-            let times = match times {
-                1 => "once".to_owned(),
-                times => format!("{times} times in a row"),
-            };
-            return Ok(Some(self.fail(self.unreadable(&times)).await));
-        }
+        // Also where it is the last time: who asks again goes on from here.
         self.note(NoteKind::Correction, correction).await;
-        Ok(None)
+        if times <= most {
+            return Ok(None);
+        }
+        let harness = self.harness.id().to_owned();
+        let often = match times {
+            1 => "once".to_owned(),
+            times => format!("{times} times in a row"),
+        };
+        let message = format!(
+            "{} answered {often} in a form that harness {harness} cannot read; try another with --harness",
+            self.model.name
+        );
+        let trouble = self.trouble(TroubleKind::Unreadable { times, harness });
+        Ok(Some(self.fail_by(message, trouble).await))
     }
 
-    fn unreadable(&self, times: &str) -> String {
-        format!(
-            "{} answered {times} in a form that harness {} cannot read; try another with --harness",
-            self.model.name,
-            self.harness.id()
-        )
+    /// What went wrong with the model at hand.
+    pub(super) fn trouble(&self, kind: TroubleKind) -> Box<Trouble> {
+        let (provider, model) = (self.model.provider.clone(), self.model.name.clone());
+        Box::new(Trouble { kind, provider, model, ..Trouble::default() })
     }
 
     /// Whether the turn has to end before another request.
@@ -227,8 +251,14 @@ impl Agent {
     }
 
     pub(super) async fn fail(&mut self, message: String) -> End {
-        self.push(Body::Mark(Mark::Failed { message: message.clone() })).await;
-        End::Failed { message }
+        self.fail_by(message, Box::default()).await
+    }
+
+    /// The same, where it is known what went wrong.
+    pub(super) async fn fail_by(&mut self, message: String, trouble: Box<Trouble>) -> End {
+        let known = (*trouble != Trouble::default()).then(|| trouble.clone());
+        self.push(Body::Mark(Mark::Failed { message: message.clone(), trouble: known })).await;
+        End::Failed { message, trouble }
     }
 
     pub(super) async fn limit(&mut self, message: String) -> End {
@@ -273,5 +303,51 @@ impl Agent {
     pub(super) async fn settle(&mut self) {
         let settling = self.settling();
         self.settled(settling).await;
+    }
+}
+
+/// Whether the newest thing that a model would be sent is nothing of its own.
+fn awaits_answer(items: &[Item]) -> bool {
+    let newest = items.iter().rev().find_map(|item| match &item.body {
+        // What broke off is not sent.
+        Body::Assistant(reply) if reply.stop == Stop::Broken => None,
+        Body::Assistant(_) => Some(false),
+        Body::User(_) | Body::Result(_) | Body::Note(_) | Body::Summary(_) => Some(true),
+        Body::Mark(_) | Body::Scene(_) => None,
+    });
+    newest.unwrap_or(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{ItemId, Origin, Usage, WireKind};
+
+    #[test]
+    fn what_is_sent_again_needs_no_new_words_unless_it_was_answered() {
+        let reply = |stop| {
+            let (provider, model, harness) = (String::new(), String::new(), String::new());
+            let origin = Origin { provider, model, wire: WireKind::Chat, harness, surface: 0 };
+            Body::Assistant(Reply::new(origin, Vec::new(), Usage::default(), stop))
+        };
+        let user = || Body::User(Said { text: "go".into(), images: Vec::new() });
+        let failed = || Body::Mark(Mark::Failed { message: "no".into(), trouble: None });
+        let note = |kind| Body::Note(Note { kind, text: "x".into(), harness: None, file: None });
+        let table = [
+            ("nothing was said", vec![], false),
+            ("the prompt stands alone", vec![user(), failed()], true),
+            ("the reply broke off", vec![user(), reply(Stop::Broken), failed()], true),
+            (
+                "it could not be read",
+                vec![user(), reply(Stop::Done), note(NoteKind::Correction), failed()],
+                true,
+            ),
+            ("it was answered", vec![user(), reply(Stop::Done), failed()], false),
+        ];
+        for (what, bodies, want) in table {
+            let item = |body| Item { id: ItemId(1), turn: 1, at: jiff::Timestamp::UNIX_EPOCH, body };
+            let items: Vec<Item> = bodies.into_iter().map(item).collect();
+            assert_eq!(awaits_answer(&items), want, "{what}");
+        }
     }
 }

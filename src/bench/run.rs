@@ -199,6 +199,7 @@ impl Runner {
             stopper: stopper.clone(),
         };
         let setup = Setup {
+            online: env.clone(),
             env,
             programs: Arc::new(programs),
             sandbox: self.sandbox.clone(),
@@ -353,7 +354,7 @@ impl Played {
                 (self.usage, self.cost) = (usage, cost);
                 match end {
                     End::Completed { message } => self.answer = message.unwrap_or_default(),
-                    End::Failed { message } => self.ended = Some(message),
+                    End::Failed { message, .. } => self.ended = Some(message),
                     End::Limit { message } => {
                         self.broke = bound.zip(cost).is_some_and(|(bound, cost)| cost >= bound);
                         self.limit = true;

@@ -40,7 +40,7 @@ impl Watched {
     /// What the server did to end the run: nothing that a harness could help.
     pub fn trouble(&self) -> Option<String> {
         match self.seen().failure.as_ref()? {
-            Failure::Setup(message)
+            Failure::Setup { message, .. }
             | Failure::Limited { message, .. }
             | Failure::Failed { message, .. } => Some(message.clone()),
             // It asks for what this server or model does not have: that is the harness's.

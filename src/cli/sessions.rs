@@ -171,7 +171,7 @@ fn show_item(out: &mut impl Write, item: &Item) -> std::io::Result<()> {
             writeln!(out, "\n(from here: {model}, harness {harness})")
         }
         Body::Mark(Mark::Interrupted) => writeln!(out, "\n(interrupted)"),
-        Body::Mark(Mark::Failed { message }) => writeln!(out, "\n(failed: {})", harmless(message)),
+        Body::Mark(Mark::Failed { message, .. }) => writeln!(out, "\n(failed: {})", harmless(message)),
         Body::Mark(Mark::Limit { message }) => writeln!(out, "\n(stopped: {})", harmless(message)),
         Body::Mark(Mark::Checked { command, exit, .. }) => match exit {
             Some(0) => writeln!(out, "\n(checked: {} passed)", title(command)),

@@ -260,9 +260,12 @@ impl Base {
 
     /// The clean environment of commands.
     pub(super) fn command_env(&self, policy: &Policy) -> Vec<(OsString, OsString)> {
+        self.env_wish(policy).build(policy)
+    }
+
+    pub(super) fn env_wish(&self, policy: &Policy) -> EnvWish {
         let pass = self.config.sandbox.env_pass.iter().map(OsString::from).collect();
-        let caches = self.caches(policy.mode);
-        EnvWish { vars: std::env::vars_os().collect(), pass, caches }.build(policy)
+        EnvWish { vars: std::env::vars_os().collect(), pass, caches: self.caches(policy.mode) }
     }
 
     /// Starts the programs of harnesses for a session.
@@ -349,7 +352,7 @@ impl Base {
         let (client, holds) = (chosen.client()?, chosen.holds());
         let scratch = self.session_tmp(flags)?;
         let place = (self.first_mode(flags), scratch.as_ref().map(Scratch::path));
-        let (Stance { approval, mode, policy, env }, notices) = self.stance(flags, place)?;
+        let (Stance { approval, mode, policy, env, online }, notices) = self.stance(flags, place)?;
         let (session, loaded) = match opened {
             Some(opened) => opened,
             None => self.session(which)?,
@@ -367,6 +370,7 @@ impl Base {
         let programs = self.launcher(&sandbox, &policy, (session.id().to_string(), &stopper));
         let setup = Setup {
             env,
+            online,
             programs: Arc::new(programs),
             sandbox,
             model: chosen.model,

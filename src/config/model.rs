@@ -64,8 +64,8 @@ fn no_model(provider: Option<&str>) -> ConfigError {
         Some(provider) => ConfigError::new(format!("no model is set for provider `{provider}`"))
             .hint(format!("name one with -m NAME or `model` in the configuration file; tack models --provider {provider} lists some")),
         None => ConfigError::new("no model is set up").hint(
-            "with a key in OPENAI_API_KEY: tack -p PROMPT -m openai/MODEL (other providers likewise); \
-             with a local server: tack -p PROMPT --oss, or -m ollama/MODEL; with neither: tack demo",
+            "name one: -m openai/MODEL with a key in OPENAI_API_KEY (other providers likewise), --oss or \
+             -m ollama/MODEL with a local server, /model in a session; tack demo needs none",
         ),
     }
 }

@@ -190,7 +190,7 @@ impl<W: Write> Json<W> {
                 }
                 self.line(&line)
             }
-            End::Failed { message } | End::Limit { message } => {
+            End::Failed { message, .. } | End::Limit { message } => {
                 self.line(&json!({ "type": "error", "message": message }))?;
                 self.failed(message)
             }
@@ -219,7 +219,7 @@ impl<W: Write> Frontend for Json<W> {
             Event::TurnStarted => self.line(&json!({ "type": "turn.started" })),
             Event::Text(text) => self.full(&json!({ "type": "tack.text", "text": text })),
             Event::Thinking(text) => self.full(&json!({ "type": "tack.thinking", "text": text })),
-            Event::Again { attempt, of, wait_ms, why } => {
+            Event::Again { attempt, of, wait_ms, why, .. } => {
                 let message =
                     format!("{why}; trying again in {:.1} s ({attempt}/{of})", *wait_ms as f64 / 1e3);
                 self.line(&json!({ "type": "error", "message": message }))

@@ -112,7 +112,7 @@ impl Text {
                     self.note(Style::Warn, "warning: the model ended the turn without a word");
                 }
             }
-            End::Failed { message } => {
+            End::Failed { message, .. } => {
                 self.flush_said();
                 self.note(Style::Bad, &format!("error: {message}"));
             }
@@ -148,7 +148,7 @@ impl Frontend for Text {
             Event::NotRecorded => self.session = None,
             Event::Warning(message) => self.note(Style::Warn, &format!("warning: {message}")),
             Event::TurnStarted | Event::Text(_) | Event::Thinking(_) => {}
-            Event::Again { attempt, of, wait_ms, why } => {
+            Event::Again { attempt, of, wait_ms, why, .. } => {
                 let wait = *wait_ms as f64 / 1e3;
                 self.note(Style::Warn, &format!("{why}; trying again in {wait:.1} s ({attempt}/{of})"));
             }

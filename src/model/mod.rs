@@ -15,6 +15,7 @@ mod profile;
 mod scene;
 mod shown;
 mod title;
+mod trouble;
 mod usage;
 
 pub use action::{
@@ -37,4 +38,5 @@ pub use profile::{Calls, Model, Prices, Probed, Thinking, WireKind};
 pub use scene::{Entry, Git, Instructions, Project, Scene};
 pub use shown::steers;
 pub(crate) use title::words;
+pub use trouble::{KeySent, Trouble, TroubleKind};
 pub use usage::Usage;

@@ -72,7 +72,7 @@ fn fails(failure: Failure) -> Reply {
 }
 
 fn broken() -> Failure {
-    Failure::Failed { message: "gone".to_owned(), partial: String::new() }
+    Failure::failed("gone")
 }
 
 async fn asked(replies: Vec<Reply>) -> (Result<Outcome, Failure>, Vec<Prompt>) {

@@ -92,6 +92,29 @@ pub struct Wish {
     pub effort: Option<String>,
 }
 
+/// Levels of effort that models know by name.
+const EFFORTS: [&str; 8] = ["none", "off", "minimal", "low", "medium", "high", "xhigh", "max"];
+
+/// Why there is no such level of effort.
+///
+/// # Errors
+/// If no model knows the word.
+pub fn effort(word: &str) -> Result<(), String> {
+    match EFFORTS.contains(&word) {
+        true => Ok(()),
+        false => Err(format!("there is no effort {word}; there are {}", EFFORTS.join(", "))),
+    }
+}
+
+/// A model that the person named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Meant {
+    pub provider: String,
+    pub name: String,
+    /// Nobody here can tell whether it is there.
+    pub doubt: Option<String>,
+}
+
 /// Who speaks from now on.
 pub struct Spoken {
     pub speaker: Box<Speaker>,
@@ -176,6 +199,9 @@ pub trait Host: Send + Sync {
     fn open(&self, which: &Which) -> Result<Opened, String>;
     /// Who would speak.
     fn speaker(&self, wish: &Wish) -> Result<Spoken, String>;
+    /// The model that is meant by `NAME` or `PROVIDER/NAME`, where the provider in use is `at`. An error
+    /// where there is none, or where it cannot be asked.
+    fn meant(&self, typed: &str, at: &str) -> Result<Meant, String>;
     fn harnesses(&self, model: &Model) -> Vec<HarnessRow>;
     fn models(&self) -> Vec<ModelRow>;
     /// Has the model make one call; what came back, in words.

@@ -5,12 +5,13 @@ use std::time::{Duration, Instant};
 
 use ratatui::text::{Line, Span};
 
-use crate::model::{Action, CallId, TodoItem, TodoStatus, ToolCall};
+use crate::model::{Action, CallId, TodoItem, TodoStatus, ToolCall, TroubleKind};
 
 use super::cell::seconds;
 use super::overlay::harness::tokens;
 use super::palette::{Palette, Theme};
 use super::text;
+use super::trouble;
 
 /// Silence after which it is said how long it lasts.
 const SILENCE: Duration = Duration::from_secs(10);
@@ -49,12 +50,19 @@ enum State {
     Writing,
     /// In words that came with it.
     Waiting(String, Instant),
-    Again {
-        attempt: u32,
-        of: u32,
-        at: Instant,
-        why: String,
-    },
+    Again(Pause, Instant),
+}
+
+/// A request goes out again.
+#[derive(Clone, Debug)]
+pub struct Pause {
+    /// The how many-th time, of so many.
+    pub attempt: u32,
+    pub of: u32,
+    pub wait_ms: u64,
+    pub trouble: TroubleKind,
+    /// In a sentence.
+    pub why: String,
 }
 
 impl Live {
@@ -98,9 +106,22 @@ impl Live {
         }
     }
 
-    pub fn again(&mut self, (attempt, of): (u32, u32), wait_ms: u64, why: String, now: Instant) {
+    pub fn again(&mut self, pause: Pause, now: Instant) {
         self.thought.clear();
-        self.state = State::Again { attempt, of, at: now + Duration::from_millis(wait_ms), why };
+        let at = now + Duration::from_millis(pause.wait_ms);
+        self.state = State::Again(pause, at);
+    }
+
+    /// The next request is another model's.
+    pub fn asked_anew(&mut self, now: Instant) {
+        if let State::Again(..) = self.state {
+            (self.state, self.last_byte) = (State::Asked, now);
+        }
+    }
+
+    /// A service wants no request for some time; another one might.
+    pub fn waits_for_limit(&self) -> bool {
+        matches!(&self.state, State::Again(Pause { trouble: TroubleKind::Limited { .. }, .. }, _))
     }
 
     pub fn call_started(&mut self, call: ToolCall, now: Instant) {
@@ -138,20 +159,25 @@ impl Live {
         let mut spans = vec![Span::styled(format!("{} ", SPINNER[step]), p.accent)];
         spans.extend(self.what(provider, now, p));
         let mut facts = Vec::new();
-        if !matches!(self.state, State::Again { .. }) {
-            facts.push(since(self.began, now));
+        match &self.state {
+            State::Again(pause, _) if self.calls.is_empty() => {
+                facts.push("esc stops".to_owned());
+                match &pause.trouble {
+                    TroubleKind::Limited { .. } => facts.push("s other model".to_owned()),
+                    known if trouble::waits_for(known).is_some() => {}
+                    // Behind what counts: on a narrow screen it is cut.
+                    _ => facts.push(trouble::bare(&pause.why)),
+                }
+            }
+            _ => {
+                facts.push(since(self.began, now));
+                if self.told.0 >= TOKEN {
+                    facts.push(format!("↓{} tok", tokens(self.told.0 / TOKEN)));
+                }
+                facts.push("esc to stop".to_owned());
+            }
         }
-        if self.told.0 >= TOKEN {
-            facts.push(format!("↓{} tok", tokens(self.told.0 / TOKEN)));
-        }
-        facts.push("esc to stop".to_owned());
         spans.push(Span::styled(format!(" · {}", facts.join(" · ")), p.dim));
-        if let State::Again { why, .. } = &self.state
-            && self.calls.is_empty()
-        {
-            // Behind what counts: on a narrow screen it is cut.
-            spans.push(Span::styled(format!(" · {}", text::clean_line(why)), p.dim));
-        }
         rows.push(text::fit(Line::from(spans), width));
         rows
     }
@@ -185,10 +211,11 @@ impl Live {
                 let what = text::clean_line(what).into_owned();
                 vec![Span::raw(what), Span::styled(format!(" · {}", since(*at, now)), p.dim)]
             }
-            State::Again { attempt, of, at, .. } => {
+            State::Again(Pause { attempt, of, trouble, .. }, at) => {
                 let left = at.saturating_duration_since(now).as_secs_f64().ceil();
                 let when = if left > 0.0 { format!("in {left}s") } else { "now".to_owned() };
-                vec![Span::styled(format!("try {attempt} of {of} {when}"), p.warn)]
+                let what = trouble::waits_for(trouble).map(|what| format!("{what} · ")).unwrap_or_default();
+                vec![Span::styled(format!("{what}try {attempt} of {of} {when}"), p.warn)]
             }
         }
     }
@@ -230,9 +257,9 @@ fn doing(action: &Action) -> String {
     let title = match action {
         Action::Shell { command, .. } => {
             let first = command.trim().lines().next().unwrap_or_default();
-            return format!("Running {}", text::clean_line(first));
+            return format!("Running {}", text::reveal_line(first));
         }
-        other => text::clean_line(&other.title()).into_owned(),
+        other => text::reveal_line(&other.title()),
     };
     let present = [
         ("Read ", "Reading "),
@@ -288,8 +315,22 @@ mod tests {
             line(&live, at(30))[4..],
             *"waiting for acme · 17s since last byte · 30s · ↓5 tok · esc to stop"
         );
-        live.again((2, 6), 14_000, "rate limit".into(), at(30));
-        assert_eq!(line(&live, at(30))[4..], *"try 2 of 6 in 14s · ↓5 tok · esc to stop · rate limit");
+        let pause = |trouble| Pause { attempt: 2, of: 6, wait_ms: 14_000, trouble, why: "busy".into() };
+        for (trouble, says) in [
+            (
+                TroubleKind::Limited { resets: None },
+                "rate limit · try 2 of 6 in 14s · esc stops · s other model",
+            ),
+            (
+                TroubleKind::Lost { tokens: 1_204 },
+                "connection lost after 1.2k tokens · try 2 of 6 in 14s · esc stops",
+            ),
+            (TroubleKind::Server { status: Some(503) }, "server error 503 · try 2 of 6 in 14s · esc stops"),
+            (TroubleKind::Other, "try 2 of 6 in 14s · esc stops · busy"),
+        ] {
+            live.again(pause(trouble), at(30));
+            assert_eq!(line(&live, at(30))[4..], *says);
+        }
         live.waiting("acme is loading the model".into(), at(50));
         live.waiting("acme is loading the model".into(), at(55));
         assert_eq!(

@@ -9,7 +9,9 @@
 //! term                 the terminal: entered, restored, probed, drawn to, read from
 //! composer   text      what the person types: editing, history, paste, popups
 //! cell       text      one thing that happened, and how it is drawn
+//! trouble    text      what went wrong, in the words of a session
 //! transcript cell      which rows of the cells are due above the viewport
+//! turn       cell      what of the turn that runs is the same however it is shown
 //! live, status         what runs, and what is in force, in a line each
 //! overlay, approval    what stands in place of the composer: pickers, dialogs
 //! pager      cell      the whole transcript on the full screen
@@ -41,6 +43,8 @@ pub mod term;
 mod testing;
 pub mod text;
 pub mod transcript;
+mod trouble;
+mod turn;
 
 pub use plain::run as run_plain;
 pub use run::{Start, run};

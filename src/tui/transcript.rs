@@ -89,6 +89,7 @@ impl Transcript {
             | Cell::Looks(_)
             | Cell::Ran(_)
             | Cell::Told { .. }
+            | Cell::Failed { .. }
             | Cell::Board(_) => None,
         })
     }
@@ -314,7 +315,12 @@ fn gap(before: Option<Sort>, next: Sort) -> bool {
 fn sort(cell: &Cell) -> Sort {
     match cell {
         Cell::Thought(_) | Cell::Call(_) | Cell::Looks(_) => Sort::Work,
-        Cell::Said { .. } | Cell::Reply(_) | Cell::Ran(_) | Cell::Told { .. } | Cell::Board(_) => Sort::Words,
+        Cell::Said { .. }
+        | Cell::Reply(_)
+        | Cell::Ran(_)
+        | Cell::Told { .. }
+        | Cell::Failed { .. }
+        | Cell::Board(_) => Sort::Words,
     }
 }
 

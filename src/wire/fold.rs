@@ -27,6 +27,8 @@ pub struct Broken {
     /// The server's own words when it reported an error in the stream, and their kind.
     pub error: Option<(String, Option<String>)>,
     pub partial: String,
+    /// About as many tokens had arrived, of whatever kind.
+    pub tokens: u64,
 }
 
 impl Fold {
@@ -93,6 +95,11 @@ impl Fold {
         texts.collect()
     }
 
+    /// At four bytes a token.
+    fn tokens(&self) -> u64 {
+        self.parts.iter().map(size).sum::<usize>() as u64 / 4
+    }
+
     /// The reply goes no further: its stream is cut. What only line breaks followed may be whole; the
     /// rest is cut off, and so a call in it never runs. The server tells no counts then: they are
     /// estimated at four bytes a token.
@@ -110,7 +117,7 @@ impl Fold {
             why == RunOn::BlankLines && self.parts.iter().any(said) && self.parts.iter().all(is_whole);
         self.stop = Some(if whole { Stop::Done } else { Stop::RunOn });
         if self.usage == Usage::default() {
-            self.usage.output = self.parts.iter().map(size).sum::<usize>() as u64 / 4;
+            self.usage.output = self.tokens();
         }
     }
 
@@ -118,7 +125,7 @@ impl Fold {
     pub fn finish(self) -> Result<Answer, Broken> {
         let stop = self.stop.clone().or_else(|| self.end_without_reason());
         let (Some(stop), None) = (stop, &self.error) else {
-            return Err(Broken { partial: self.partial(), error: self.error });
+            return Err(Broken { partial: self.partial(), tokens: self.tokens(), error: self.error });
         };
         let stop = match stop {
             Stop::Done | Stop::Calls if self.refused => Stop::Refused,

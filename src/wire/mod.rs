@@ -27,7 +27,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::model::{Model, Stop, Usage, WireKind};
+use crate::model::{Model, Stop, Trouble, TroubleKind, Usage, WireKind};
 use prompt::Prompt;
 use provider::Quirks;
 pub use watch::RunOn;
@@ -151,6 +151,7 @@ pub enum Progress {
         of: u32,
         wait_ms: u64,
         why: String,
+        trouble: TroubleKind,
     },
     /// The server is loading the model, or a long wait goes on. For a status line.
     Waiting(String),
@@ -179,11 +180,11 @@ pub enum Failure {
     #[error("cancelled")]
     Cancelled,
     /// The key is missing or was refused, or a setting is wrong: nothing to retry, the user acts.
-    #[error("{0}")]
-    Setup(String),
+    #[error("{message}")]
+    Setup { message: String, trouble: Box<Trouble> },
     /// The prompt does not fit. `window` is the server's limit in tokens when it said so.
     #[error("{message}")]
-    TooLong { message: String, window: Option<u64> },
+    TooLong { message: String, window: Option<u64>, trouble: Box<Trouble> },
     /// The model or server takes no images.
     #[error("{0}")]
     NoImages(String),
@@ -198,9 +199,44 @@ pub enum Failure {
     NoSchema(String),
     /// A limit of the service; `retry_at` is when it says to come back.
     #[error("{message}")]
-    Limited { message: String, retry_at: Option<jiff::Timestamp> },
+    Limited { message: String, retry_at: Option<jiff::Timestamp>, trouble: Box<Trouble> },
     /// Everything else: connection, server errors, a stream that broke more often than allowed.
     /// `partial` is the text that had arrived, for the person to read.
     #[error("{message}")]
-    Failed { message: String, partial: String },
+    Failed { message: String, partial: String, trouble: Box<Trouble> },
+}
+
+impl Failure {
+    /// Something that the user has set wrong.
+    pub fn setup(message: impl Into<String>) -> Self {
+        Self::Setup { message: message.into(), trouble: Box::default() }
+    }
+
+    /// Something else of which no more is known.
+    pub fn failed(message: impl Into<String>) -> Self {
+        Self::Failed { message: message.into(), partial: String::new(), trouble: Box::default() }
+    }
+
+    /// What is known of it besides the sentence.
+    pub fn trouble(&self) -> Option<&Trouble> {
+        if let Self::Setup { trouble, .. }
+        | Self::TooLong { trouble, .. }
+        | Self::Limited { trouble, .. }
+        | Self::Failed { trouble, .. } = self
+        {
+            return Some(trouble);
+        }
+        None
+    }
+
+    fn trouble_mut(&mut self) -> Option<&mut Trouble> {
+        if let Self::Setup { trouble, .. }
+        | Self::TooLong { trouble, .. }
+        | Self::Limited { trouble, .. }
+        | Self::Failed { trouble, .. } = self
+        {
+            return Some(trouble);
+        }
+        None
+    }
 }

@@ -2,10 +2,44 @@
 
 use serde_json::Value;
 
-use crate::model::steers;
+use super::Failure;
+use super::provider::Provider;
+use crate::model::{WireKind, steers};
 
 /// Longest name that is taken, in bytes. Longer ones are no names.
 const LONGEST: usize = 300;
+
+/// Where a provider lists its models. Anthropic's API gives twenty unless asked for more.
+pub fn url(provider: &Provider) -> Result<reqwest::Url, Failure> {
+    let mut url = provider.url("/models")?;
+    match provider.wire {
+        WireKind::Messages => {
+            url.query_pairs_mut().append_pair("limit", "1000");
+        }
+        WireKind::Chat | WireKind::Responses => {}
+    }
+    Ok(url)
+}
+
+/// The names, those first that are most like the wanted one.
+pub fn nearest(wanted: &str, mut names: Vec<String>) -> Vec<String> {
+    let bare = |name: &str| name.rsplit('/').next().unwrap_or_default().to_lowercase();
+    let wanted = bare(wanted);
+    names.sort_by_cached_key(|name| {
+        // Sorted without a fraction, and the likest first.
+        (strsim::jaro_winkler(&bare(name), &wanted) * -1e6) as i64
+    });
+    names
+}
+
+/// The first `most` of some names, and how many there are besides.
+pub fn few(names: &[String], most: usize) -> String {
+    let shown = names.iter().take(most).cloned().collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(most) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
 
 /// One model of a service's list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,6 +82,14 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn the_likest_names_come_first_and_the_rest_is_counted() {
+        let names = ["gpt-5.4", "acme/qwen3-coder:30b", "qwen2.5-coder:7b", "llama3"];
+        let near = nearest("qwen3-coder", names.iter().map(|name| (*name).to_owned()).collect());
+        assert_eq!(few(&near, 2), "acme/qwen3-coder:30b, qwen2.5-coder:7b and 2 more");
+        assert_eq!((few(&near[..1], 2).as_str(), few(&[], 2).as_str()), ("acme/qwen3-coder:30b", ""));
+    }
 
     #[test]
     fn lists_are_read_whatever_their_dialect() {

@@ -78,8 +78,9 @@ impl Client for Recorded {
             return Err(Failure::Cancelled);
         }
         let Some(line) = self.replies.get(self.next.fetch_add(1, Ordering::Relaxed)) else {
-            let message = "the recording has ended; the demo's model knows this one task only".to_owned();
-            return Err(Failure::Failed { message, partial: String::new() });
+            return Err(Failure::failed(
+                "the recording has ended; the demo's model knows this one task only",
+            ));
         };
         let mut parts = Vec::new();
         if !line.text.is_empty() {

@@ -62,11 +62,14 @@ mod newcomer;
 mod newuser;
 #[cfg(target_os = "linux")]
 mod permit;
+mod permit_more;
 #[cfg(target_os = "linux")]
 mod probe;
 mod repl;
+mod repl_ask;
 mod repl_bad;
 mod repl_draw;
+mod repl_errors;
 mod repl_more;
 mod repl_plain;
 mod run_on;
@@ -97,6 +100,7 @@ mod tools_look;
 mod tools_notebook;
 mod tools_own;
 mod tools_patch;
+mod tools_revised;
 mod tools_rewrite;
 mod tools_shell;
 mod tools_terminal;

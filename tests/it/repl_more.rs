@@ -137,7 +137,7 @@ fn a_retry_is_told_where_it_can_be_read_on_a_narrow_screen() {
     tty.wait_for("the composer", idle);
     tty.keys("go\r");
     tty.wait_for("the retry", |shown| {
-        shown.rows.iter().any(|row| row.contains("try ") && row.contains("esc to stop"))
+        shown.rows.iter().any(|row| row.contains("try ") && row.contains("esc stops"))
     });
     tty.keys("\x1b");
     tty.wait_for("the stop", |shown| shown.has("stopped"));

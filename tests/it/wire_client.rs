@@ -228,7 +228,7 @@ async fn odd_streams_give_the_same_reply() {
 async fn half_a_call_is_never_handed_out() {
     let half = || sse([txt("I will"), call(0, "a", "bash", "{\"command\":\"touch BAD")]);
     let (run, server) = run((0..20).map(|_| half()).collect()).await;
-    let Err(Failure::Failed { message, partial }) = &run.answer else { panic!("{:?}", run.answer) };
+    let Err(Failure::Failed { message, partial, .. }) = &run.answer else { panic!("{:?}", run.answer) };
     assert_eq!(partial, "I will");
     assert!(message.contains("before a finish reason (after 6 requests)"), "{message}");
     assert_eq!((server.requests().len(), run.again()), (6, 5));
@@ -249,7 +249,7 @@ async fn a_short_limit_is_waited_for() {
 /// G16 b: hours are not waited for.
 async fn a_long_limit_is_a_stop_that_says_when() {
     let (run, server) = run(vec![error(429, "slow down").header("retry-after", "11180")]).await;
-    let Err(Failure::Limited { message, retry_at: Some(_) }) = &run.answer else {
+    let Err(Failure::Limited { message, retry_at: Some(_), .. }) = &run.answer else {
         panic!("{:?}", run.answer)
     };
     assert!(message.contains("slow down; it resets at 2"), "{message}");
@@ -483,7 +483,7 @@ fn nowhere() -> String {
 async fn a_server_that_is_not_there_is_named_with_its_start() {
     let known = tack::wire::provider::builtin("llamacpp").unwrap();
     let run = ask(Provider { base_url: nowhere(), ..known }).await;
-    assert!(matches!(run.answer, Err(Failure::Setup(_))));
+    assert!(matches!(run.answer, Err(Failure::Setup { .. })));
     let text = run.error();
     assert!(text.contains("nothing listens at http://127.0.0.1:") && text.contains("llama-server"), "{text}");
     // Elsewhere it may be a passing fault.
@@ -527,7 +527,7 @@ async fn headers_and_queries_of_the_config_are_sent() {
 #[tokio::test]
 async fn a_provider_that_cannot_be_used_says_so_before_anything_is_sent() {
     let setup = |provider| match HttpClient::new(provider) {
-        Err(Failure::Setup(text)) => text,
+        Err(Failure::Setup { message: text, .. }) => text,
         other => panic!("{:?}", other.err()),
     };
     assert!(setup(provider("ftp://h.example")).contains("base_url of provider test"));

@@ -46,7 +46,7 @@ pub fn read(name: &str, wire: WireKind) -> Result<Answer, Broken> {
 fn show(result: &Result<Answer, Broken>) -> String {
     let answer = match result {
         Ok(answer) => answer,
-        Err(Broken { error, partial }) => {
+        Err(Broken { error, partial, .. }) => {
             let (message, kind) = error.clone().unwrap_or_default();
             return format!("    broken after {partial:?}: {message} ({})\n", kind.unwrap_or_default());
         }

@@ -126,7 +126,7 @@ async fn each_fault_of_a_certificate_is_said_with_what_to_do() {
     let mut said = String::new();
     for (name, server, trusted) in cases {
         let failure = ask(&server, trusted.map(|file| file.as_path())).await.unwrap_err();
-        assert!(matches!(failure, Failure::Setup(_)), "{name}: {failure:?}");
+        assert!(matches!(failure, Failure::Setup { .. }), "{name}: {failure:?}");
         said += &format!("{name}: {failure}\n");
     }
     insta::assert_snapshot!(said);

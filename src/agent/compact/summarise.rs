@@ -61,11 +61,11 @@ impl Agent {
     pub(super) async fn sum_up(
         &mut self,
         from: usize,
-        press: Press,
+        press: &Press,
     ) -> anyhow::Result<Result<Option<String>, Failure>> {
         let rules = self.harness.rules(&self.model).compaction;
         // What the server has just refused need not be tried again.
-        let mut sight = Sight { show: rules.show, cut: usize::from(press == Press::Refused) };
+        let mut sight = Sight { show: rules.show, cut: usize::from(matches!(press, Press::Refused(_))) };
         let mut ask = self.harness.say(&Saying::Compact);
         if let Some(focus) = &self.focus {
             // The person's own words, which need no others around them.

@@ -1,6 +1,6 @@
 //! Whether the provider's server answers, and what it says of the model.
 
-use super::super::models::{LIMITS, list_url};
+use super::super::models::LIMITS;
 use super::super::runtime;
 use super::{Check, CliError};
 use crate::model::Model;
@@ -67,7 +67,7 @@ fn told(server: &Server, provider: &Provider, model: &mut Model) -> Check {
 
 /// Any other server, by its list of models. Some have none, and serve all the same.
 fn list(provider: &Provider, model: &mut Model) -> Result<Check, CliError> {
-    let url = list_url(provider).map_err(|failure| failed(&failure))?;
+    let url = models::url(provider).map_err(|failure| failed(&failure))?;
     let client = HttpClient::new(provider.clone()).map_err(|failure| failed(&failure))?;
     let page = runtime()?.block_on(client.get(&url, LIMITS)).map_err(|failure| failed(&failure))?;
     let name = &provider.name;

@@ -14,7 +14,7 @@ use super::local::running;
 use super::runtime;
 use super::setup::{self, Base};
 use crate::config;
-use crate::model::{Class, Clue, Clues, WireKind};
+use crate::model::{Class, Clue, Clues};
 use crate::wire::Failure;
 use crate::wire::catalog::{self, Facts};
 use crate::wire::client::HttpClient;
@@ -91,23 +91,11 @@ pub(super) fn run(args: &Args, flags: &SessionFlags) -> Result<i32, CliError> {
 /// The service's own list.
 fn ask(provider: Provider) -> Result<Vec<Listed>, CliError> {
     let failed = |failure: Failure| CliError::failed(failure.to_string());
-    let url = list_url(&provider).map_err(failed)?;
+    let url = models::url(&provider).map_err(failed)?;
     let name = provider.name.clone();
     let client = HttpClient::new(provider).map_err(failed)?;
     let body = runtime()?.block_on(client.get_json(&url, LIMITS)).map_err(failed)?;
     models::list(&body).ok_or_else(|| CliError::failed(format!("what {name} sent is no list of models")))
-}
-
-/// Where a provider lists its models. Anthropic's API gives twenty unless asked for more.
-pub(super) fn list_url(provider: &Provider) -> Result<reqwest::Url, Failure> {
-    let mut url = provider.url("/models")?;
-    match provider.wire {
-        WireKind::Messages => {
-            url.query_pairs_mut().append_pair("limit", "1000");
-        }
-        WireKind::Chat | WireKind::Responses => {}
-    }
-    Ok(url)
 }
 
 fn print(

@@ -1,6 +1,7 @@
 //! `tack` without a prompt to run: the interactive session. Puts together what the frontend in `tui`
 //! asks for.
 
+mod meant;
 mod mute;
 mod report;
 mod rows;
@@ -21,11 +22,12 @@ use super::runtime;
 use super::setup::{self, Base, Ready};
 use crate::agent::{Agent, Rule, SessionMode, Setup, Speaker, Stance, Stopper, events, scene};
 use crate::config;
-use crate::harness::Live;
+use crate::harness::{Live, LoadError};
 use crate::model::{Model, SessionId};
 use crate::sandbox::Policy;
 use crate::tui::host::{
-    Facts, HarnessRow, Host, Link, ModelRow, Opened, Reach, Report, SessionRow, Speaks, Spoken, Which, Wish,
+    Facts, HarnessRow, Host, Link, Meant, ModelRow, Opened, Reach, Report, SessionRow, Speaks, Spoken, Which,
+    Wish,
 };
 use crate::tui::transcript::Speech;
 use crate::tui::{self, Start};
@@ -244,6 +246,7 @@ impl Repl {
         held(&self.ended).push(ended);
         let keep = Box::new(move |bytes: &[u8]| blobs.keep(bytes));
         let link = Link { ops, desk, stopper, keep };
+        let warnings = warnings.iter().map(|warning| in_session(warning)).collect();
         Ok((Opened { link, events: heard, facts, items, warnings }, kept))
     }
 
@@ -272,6 +275,12 @@ impl Repl {
     fn speaker_for(&self, wish: &Wish) -> Result<Spoken, CliError> {
         let flags = self.with(wish);
         let mut base = setup::base(&flags)?;
+        if let Some(id) = wish.harness.as_deref().filter(|id| *id != "auto")
+            && let Err(LoadError::Unknown { near, .. }) = base.library.get(id)
+            && near.is_empty()
+        {
+            return Err(CliError::usage(format!("there is no harness {id}; /harness lists them")));
+        }
         let lines = Arc::new(Mutex::new(Vec::new()));
         let told = lines.clone();
         base.say = Arc::new(move |line: &str| {
@@ -287,7 +296,8 @@ impl Repl {
         let speaker = Speaker { model: chosen.model, client, harness: chosen.harness, live, holds };
         // Of several the last one says what came of it.
         let notes = held(&lines).pop().into_iter().collect();
-        Ok(Spoken { speaker: Box::new(speaker), speaks, warnings: chosen.tight, notes })
+        let warnings = chosen.tight.iter().map(|warning| in_session(warning)).collect();
+        Ok(Spoken { speaker: Box::new(speaker), speaks, warnings, notes })
     }
 }
 
@@ -309,6 +319,11 @@ impl Host for Repl {
         let spoken = self.speaker_for(wish).map_err(said)?;
         held(&self.changed).wish = Some(wish.clone());
         Ok(spoken)
+    }
+
+    fn meant(&self, typed: &str, at: &str) -> Result<Meant, String> {
+        let base = setup::base(&self.flags).map_err(said)?;
+        meant::find(&base, typed, at).map_err(said)
     }
 
     fn harnesses(&self, model: &Model) -> Vec<HarnessRow> {
@@ -372,7 +387,7 @@ impl Host for Repl {
     }
 
     fn report(&self, what: Report) -> Result<String, String> {
-        report::of(&self.flags, what).map_err(said)
+        report::of(&self.flags, what).map(|text| in_session(&text)).map_err(said)
     }
 }
 
@@ -383,10 +398,15 @@ fn held<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
 /// An error as one sentence, its hint behind it.
 fn said(error: CliError) -> String {
     let (message, hint, _) = error.into_parts();
-    match hint {
+    in_session(&match hint {
         Some(hint) => format!("{message} · {hint}"),
         None => message,
-    }
+    })
+}
+
+/// The session's commands in place of the shell's and of flags.
+fn in_session(text: &str) -> String {
+    text.replace("tack login ", "/login ").replace(" --harness", " /harness")
 }
 
 fn speaks(library: &crate::harness::Library, model: &Model, harness: &str, auto: bool) -> Speaks {

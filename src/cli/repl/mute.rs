@@ -22,6 +22,6 @@ impl Client for Mute {
         _hear: &mut (dyn FnMut(Progress) + Send),
         _cancel: &CancellationToken,
     ) -> Result<Answer, Failure> {
-        Err(Failure::Setup("no model is set up: /model lists what is on this machine".to_owned()))
+        Err(Failure::setup("no model is set up: /model lists what is on this machine".to_owned()))
     }
 }

@@ -7,7 +7,7 @@ use crate::agent::Aside;
 
 use super::{App, Want};
 use crate::tui::cell::Tone;
-use crate::tui::host::{Host, Reach, Speaks, Spoken, Which, Wish};
+use crate::tui::host::{self, Host, Meant, Reach, Speaks, Spoken, Which, Wish};
 use crate::tui::overlay::Overlay;
 use crate::tui::overlay::coming::Coming;
 use crate::tui::overlay::harness::HarnessPicker;
@@ -43,13 +43,31 @@ impl App {
 
     pub(super) fn model_command(&mut self, args: &str) -> Want {
         if !args.is_empty() {
-            let (provider, name) = match args.split_once('/') {
-                Some((provider, name)) => (provider.to_owned(), name.to_owned()),
-                None => (self.facts.speaks.model.provider.clone(), args.to_owned()),
-            };
-            return self.switch_model(provider, name);
+            return self.model_named(args.to_owned());
         }
         self.pick_model(if self.facts.mute { Purpose::First } else { Purpose::Switch })
+    }
+
+    /// Goes on with a model that was typed, if there is one of that name.
+    fn model_named(&mut self, typed: String) -> Want {
+        let at = self.facts.speaks.model.provider.clone();
+        self.aside(
+            move |host| host.meant(&typed, &at),
+            |app, came| match came {
+                Ok(Meant { provider, name, doubt }) => {
+                    if let Some(doubt) = doubt {
+                        app.tell(Tone::Warning, doubt);
+                    }
+                    app.switch_model(provider, name);
+                    Want::Frame
+                }
+                Err(why) => {
+                    app.tell(Tone::Error, why);
+                    Want::Frame
+                }
+            },
+        );
+        Want::Nothing
     }
 
     pub(super) fn pick_model(&mut self, purpose: Purpose) -> Want {
@@ -137,6 +155,10 @@ impl App {
         if args.is_empty() {
             let now = self.facts.speaks.model.effort.as_deref().unwrap_or("the model's own");
             self.tell(Tone::Dim, format!("effort: {now}; /effort none, low, medium, high sets it"));
+            return Want::Frame;
+        }
+        if let Err(why) = host::effort(args) {
+            self.tell(Tone::Error, why);
             return Want::Frame;
         }
         let harness = (!self.facts.speaks.auto).then(|| self.facts.speaks.harness.clone());

@@ -92,7 +92,7 @@ impl App {
             "resume" => self.resume(args.to_owned()),
             "compact" => {
                 let focus = (!args.is_empty()).then(|| args.to_owned());
-                self.begin(Op::Compact { focus }, &empty_draft(args), now);
+                self.begin(Op::Compact { focus }, Some(&empty_draft(args)), now);
                 Want::Frame
             }
             "copy" => self.copy(args),

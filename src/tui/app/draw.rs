@@ -133,6 +133,7 @@ impl App {
         if let (Some(since), None) = (self.learning, &self.live) {
             state.push(live::learning_row(&self.facts.speaks.model.name, (since, now), width, &self.palette));
         }
+        state.extend(self.offer_row(now));
         if !rows.is_empty() || !state.is_empty() {
             state.insert(0, Line::default());
         }

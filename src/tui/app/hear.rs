@@ -3,13 +3,14 @@
 use std::time::Instant;
 
 use crate::agent::{End, Event};
-use crate::model::{Action, Body, Item, Part, Reply, TodoItem, ToolResult, Usage};
+use crate::model::{Action, Body, Item, Reply, ToolResult, Usage};
 
 use super::{App, Want, view};
 use crate::tui::cell::{Called, Cell, Tone};
-use crate::tui::live::Live;
+use crate::tui::live::{Live, Pause};
 use crate::tui::palette::Extras;
 use crate::tui::term::escape::TurnEnd;
+use crate::tui::turn;
 
 impl App {
     pub fn hear(&mut self, event: Event, now: Instant) -> Want {
@@ -18,12 +19,13 @@ impl App {
             Event::NotRecorded => self.session = None,
             Event::Warning(text) => self.tell(Tone::Warning, text),
             Event::TurnStarted => {
+                self.turn.started();
                 self.live.get_or_insert_with(|| Live::begin(now));
             }
             Event::Text(more) => self.text(&more, now),
             Event::Thinking(more) => self.running(|live| live.thinking(&more, now)),
-            Event::Again { attempt, of, wait_ms, why } => {
-                self.running(|live| live.again((attempt, of), wait_ms, why, now));
+            Event::Again { attempt, of, wait_ms, why, trouble } => {
+                self.running(|live| live.again(Pause { attempt, of, wait_ms, trouble, why }, now));
                 if self.transcript.void_reply() {
                     return Want::Repaint;
                 }
@@ -36,6 +38,7 @@ impl App {
             Event::Speaks { model, harness } => {
                 let before = self.facts.speaks.harness.clone();
                 (self.facts.speaks.model, self.facts.speaks.harness) = (*model, harness);
+                self.running(|live| live.asked_anew(now));
                 if !std::mem::take(&mut self.quiet_switch) {
                     self.told_switch(&before);
                 }
@@ -72,36 +75,28 @@ impl App {
 
     fn item(&mut self, item: Item, now: Instant) {
         self.count(&item);
+        if let Some(told) = self.turn.hear(&item.body) {
+            self.show(told);
+        }
         match item.body {
             Body::User(said) => {
-                (self.prompted, self.marked) = (true, self.palette.extras != Extras::None);
+                self.marked = self.palette.extras != Extras::None;
                 self.show(Cell::Said { text: said.text, images: said.images.len() });
             }
             Body::Assistant(reply) => self.reply(&reply),
             Body::Result(result) => self.result(result, now),
-            Body::Summary(_) => {
-                self.tell(Tone::Dim, "the conversation so far was summarised for the model");
-            }
             // Switches and ends are told of by events.
             Body::Mark(mark) => self.marked(&mark),
             // What the person ran is shown as that.
-            Body::Note(_) | Body::Scene(_) => {}
+            Body::Note(_) | Body::Summary(_) | Body::Scene(_) => {}
         }
     }
 
     fn reply(&mut self, reply: &Reply) {
-        // A reply that came whole had no thoughts in pieces.
-        let whole = reply.parts.iter().filter_map(|part| match part {
-            Part::Thinking { text, .. } => Some(text.as_str()),
-            Part::Text { .. } | Part::Image(_) | Part::Call(_) => None,
-        });
-        let whole: String = whole.collect::<Vec<_>>().join("\n");
-        match self.live.as_mut().and_then(Live::take_thought) {
-            Some(thought) => self.show(Cell::Thought(thought)),
-            None if !self.transcript.has_thought() && !whole.trim().is_empty() => {
-                self.show(Cell::Thought(whole));
-            }
-            None => {}
+        let streamed = self.live.as_mut().and_then(Live::take_thought);
+        let whole = || turn::thoughts(reply).filter(|_| !self.transcript.has_thought());
+        if let Some(thought) = streamed.or_else(whole) {
+            self.show(Cell::Thought(thought));
         }
         let view = view(self.size, &self.palette);
         self.transcript.end_reply(&reply.said(), view);
@@ -110,13 +105,12 @@ impl App {
     fn result(&mut self, result: ToolResult, now: Instant) {
         let ended = self.live.as_mut().and_then(|live| live.call_ended(&result.call, now));
         let Some(call) = ended else { return };
-        if let Action::Todo { .. } | Action::Tasks { .. } = &call.action
-            && let Ok(items) = serde_json::from_value::<Vec<TodoItem>>(result.outcome.data["items"].clone())
-        {
+        let called = Called { action: call.action, outcome: result.outcome };
+        if let Some(items) = turn::tasks(&called) {
             self.todo = items;
         }
         let view = view(self.size, &self.palette);
-        self.transcript.called(Called { action: call.action, outcome: result.outcome }, view);
+        self.transcript.called(called, view);
     }
 
     fn told_switch(&mut self, before: &str) {
@@ -135,11 +129,14 @@ impl App {
         (self.spent.usage, self.spent.cost) = (usage, cost);
         let stopped = match end {
             End::Completed { message } => {
-                self.last_words(message.as_deref());
+                let said = self.transcript.last_reply().map(str::to_owned);
+                if let Some(cell) = self.turn.last_words(message.as_deref(), said.as_deref()) {
+                    self.show(cell);
+                }
                 false
             }
-            End::Failed { message } => {
-                self.tell(Tone::Error, message.clone());
+            End::Failed { message, trouble } => {
+                self.failed(message, trouble, now);
                 true
             }
             End::Limit { message } => {
@@ -157,23 +154,12 @@ impl App {
         self.composer.set_state(crate::tui::composer::State::Idle);
         self.mark_attention(lasted, stopped);
         if stopped {
+            self.again_next = false;
             self.give_back();
-        } else {
+        } else if !self.goes_on_again(now) {
             self.send_next(now);
         }
         Want::Frame
-    }
-
-    /// Work may be handed in by a call: its words are the answer then.
-    fn last_words(&mut self, message: Option<&str>) {
-        let prompted = std::mem::take(&mut self.prompted);
-        match message {
-            Some(message) if self.transcript.last_reply() != Some(message) => {
-                self.show(Cell::Reply(message.to_owned()));
-            }
-            None if prompted => self.tell(Tone::Warning, "the model ended the turn without a word"),
-            Some(_) | None => {}
-        }
     }
 
     /// Adds an item to what is told of the session: tokens, messages, calls.

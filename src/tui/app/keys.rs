@@ -31,7 +31,12 @@ impl App {
     }
 
     pub(super) fn composer_key(&mut self, key: KeyEvent, now: Instant) -> Want {
-        match self.composer.key(key) {
+        if let Some(want) = self.offered_key(key, now) {
+            return want;
+        }
+        let did = self.composer.key(key);
+        self.typed(&did, now);
+        match did {
             Did::Nothing => Want::Nothing,
             Did::Edited => Want::Frame,
             Did::Send(draft) | Did::Act(Act::Queue(draft)) if self.editing.is_some() => {

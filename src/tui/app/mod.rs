@@ -11,6 +11,7 @@ mod draw;
 mod facts;
 mod hear;
 mod keys;
+mod retry;
 mod send;
 mod work;
 
@@ -26,7 +27,7 @@ use tokio::sync::mpsc::Receiver;
 use crate::agent::Event;
 use crate::model::{Body, Item, Mark, Model, TodoItem, Usage};
 
-use super::approval::Dialog;
+use super::approval::{Dialog, NewText};
 use super::board;
 use super::cell::{self, Cell, Fold, Tone, View};
 use super::composer::{Command, Composer, Draft, Keymap, Settings};
@@ -38,6 +39,7 @@ use super::pager::Pager;
 use super::palette::{Extras, Palette, Theme};
 use super::term::escape::TurnEnd;
 use super::transcript::Transcript;
+use super::turn::Turn;
 
 pub use command::commands;
 pub use work::{Done, Jobs};
@@ -56,6 +58,8 @@ pub enum Want {
     Suspend,
     /// Give the terminal to an editor.
     Editor,
+    /// The same, for the new texts of an edit that is asked about, one after the other.
+    Revise(Vec<NewText>),
     PasteClipboard,
     /// For the system's clipboard.
     Copy(String),
@@ -99,8 +103,11 @@ pub struct App {
     /// The harness before this one.
     before: Option<String>,
     save_at: Option<Instant>,
-    /// The turn answers something that the person said.
-    prompted: bool,
+    turn: Turn,
+    /// What can be done about the turn that failed.
+    offer: Option<retry::Offer>,
+    /// What failed is sent again once the summary is there.
+    again_next: bool,
     /// How often somebody was wished to be spoken to.
     wishes: u64,
     /// Since when the model is being learnt of.
@@ -192,7 +199,9 @@ impl App {
             changed: Some(events),
             before: None,
             save_at: None,
-            prompted: false,
+            turn: Turn::default(),
+            offer: None,
+            again_next: false,
             wishes: 0,
             learning: None,
             quiet_switch: false,
@@ -215,6 +224,7 @@ impl App {
             for item in &items {
                 self.count(item);
             }
+            self.offer_after(&items);
             // The newest of it, then where one is: that stands right over the composer.
             let view = view(self.size, &self.palette);
             let rows = usize::from(self.size.height).saturating_mul(2);
@@ -337,7 +347,7 @@ impl App {
 
     /// Something moves on the screen.
     pub fn moves(&self) -> bool {
-        self.live.is_some() || self.learning.is_some()
+        self.live.is_some() || self.learning.is_some() || self.offer_comes()
     }
 
     /// Goes on with another session. The old one ends as nobody holds its ends any more.
@@ -359,7 +369,8 @@ impl App {
         // Nor is whom that one was to speak to from now on.
         self.wishes += 1;
         self.learning = None;
-        (self.quiet_switch, self.prompted, self.before) = (false, false, None);
+        (self.quiet_switch, self.turn, self.before) = (false, Turn::default(), None);
+        (self.offer, self.again_next) = (None, false);
         self.asks.clear();
         self.editing = None;
         self.todo.clear();

@@ -24,15 +24,15 @@ impl App {
             }
             Kind::Prompt => {
                 let said = self.said(draft);
-                self.begin(Op::Prompt(said), draft, now);
+                self.begin(Op::Prompt(said), Some(draft), now);
                 Want::Frame
             }
             Kind::Shell(command) => {
-                self.begin(Op::Shell { command, told: Told::Model }, draft, now);
+                self.begin(Op::Shell { command, told: Told::Model }, Some(draft), now);
                 Want::Frame
             }
             Kind::PrivateShell(command) => {
-                self.begin(Op::Shell { command, told: Told::Nobody }, draft, now);
+                self.begin(Op::Shell { command, told: Told::Nobody }, Some(draft), now);
                 Want::Frame
             }
             Kind::Command { name, args } => self.command(&name, &args, now),
@@ -40,15 +40,19 @@ impl App {
     }
 
     /// Hands over an operation. The person sees at once that something runs.
-    pub(super) fn begin(&mut self, op: Op, draft: &Draft, now: Instant) {
+    pub(super) fn begin(&mut self, op: Op, draft: Option<&Draft>, now: Instant) {
+        self.turn.begin(&op);
         match self.link.ops.try_send(op) {
             Ok(()) => {
+                self.offer = None;
                 self.live = Some(Live::begin(now));
                 self.composer.set_state(State::Working);
             }
             Err(_) => {
                 self.tell(Tone::Error, "the session has ended; /new starts another one");
-                self.composer.restore(draft);
+                if let Some(draft) = draft {
+                    self.composer.restore(draft);
+                }
             }
         }
     }

@@ -12,13 +12,14 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use serde_json::{Value, json};
 
-use crate::model::{Action, Outcome, State};
+use crate::model::{Action, Outcome, State, Trouble};
 
 use super::palette::{Extras, Palette};
 use super::text::{self, Hang};
+use super::trouble;
 
 pub use call::{seconds, task_rows};
-pub use history::{of_items, push};
+pub use history::{as_written, decided, failed_last, of_items, push};
 pub use looks::is_look;
 
 /// One thing that happened.
@@ -41,6 +42,12 @@ pub enum Cell {
     Told {
         tone: Tone,
         text: String,
+    },
+    /// Something that went wrong.
+    Failed {
+        text: String,
+        /// What there is to know of it, as it came.
+        detail: String,
     },
     /// What a command of tack's answers.
     Board(Vec<Line<'static>>),
@@ -67,6 +74,9 @@ pub enum Tone {
 
 /// Lines of what the person said that stay when it is folded.
 const SAID: usize = 20;
+
+/// Of a reply that holds no call that could be read.
+const NOT_PARSED: &str = "the model's call did not parse";
 
 /// Columns in which nothing that is said of a fold is cut.
 const WIDE: u16 = 200;
@@ -95,6 +105,20 @@ impl View<'_> {
 }
 
 impl Cell {
+    /// A turn that failed.
+    pub fn failed(message: &str, about: &Trouble) -> Self {
+        Self::Failed { text: trouble::sentence(message, about), detail: trouble::detail(message, about) }
+    }
+
+    /// A reply of which nothing could be made, the `nth` of its turn: what it was, and what the model is
+    /// told.
+    pub fn unread(reply: &str, correction: &str, nth: u32) -> Self {
+        let what = if reply.trim().is_empty() { "the model's reply was empty" } else { NOT_PARSED };
+        let hint = if nth == 1 { ". If it repeats: /harness" } else { "" };
+        let text = format!("{what}{}{hint}", trouble::DETAILS);
+        Self::Failed { text, detail: format!("{}\n\n{}", reply.trim(), correction.trim()).trim().to_owned() }
+    }
+
     /// The rows of the cell, without an empty one before or after them.
     pub fn rows(&self, view: View<'_>) -> Vec<Line<'static>> {
         let p = view.palette;
@@ -106,6 +130,7 @@ impl Cell {
             Self::Ran(called) => call::own_rows(called, view),
             Self::Looks(all) => looks::rows(all, view),
             Self::Told { tone, text } => told(*tone, text, view),
+            Self::Failed { text, detail } => failed(text, detail, view),
             Self::Board(lines) => {
                 lines.iter().flat_map(|line| text::wrap(line, view.columns(), Hang::none())).collect()
             }
@@ -123,9 +148,12 @@ impl Cell {
         match self {
             Self::Call(called) | Self::Ran(called) => called.detail(),
             Self::Looks(all) => all.iter().map(Called::detail).collect::<Vec<_>>().join("\n\n"),
-            Self::Said { .. } | Self::Reply(_) | Self::Thought(_) | Self::Told { .. } | Self::Board(_) => {
-                self.source()
-            }
+            Self::Said { .. }
+            | Self::Reply(_)
+            | Self::Thought(_)
+            | Self::Told { .. }
+            | Self::Failed { .. }
+            | Self::Board(_) => self.source(),
         }
     }
 
@@ -137,6 +165,7 @@ impl Cell {
             }
             Self::Call(called) | Self::Ran(called) => called.source(),
             Self::Looks(all) => all.iter().map(Called::source).collect::<Vec<_>>().join("\n"),
+            Self::Failed { text, detail } => format!("{text}\n{detail}"),
             Self::Board(lines) => lines.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"),
         }
     }
@@ -145,7 +174,7 @@ impl Cell {
 impl Called {
     fn source(&self) -> String {
         let head = match &self.action {
-            Action::Shell { command, .. } => format!("$ {command}"),
+            Action::Shell { command, .. } => format!("$ {}", text::reveal(command)),
             other => other.title(),
         };
         format!("{head}\n{}", self.outcome.text.trim_end())
@@ -249,6 +278,19 @@ fn told(tone: Tone, source: &str, view: View<'_>) -> Vec<Line<'static>> {
         let mark = if rows.is_empty() { Span::styled(mark, style) } else { Span::raw("  ") };
         let line = text::linked(Line::styled(line.to_owned(), body), p);
         rows.extend(text::wrap(&line, view.columns(), Hang::under(mark)));
+    }
+    rows
+}
+
+/// The sentence, and where all of it is to be seen what is behind it.
+fn failed(sentence: &str, detail: &str, view: View<'_>) -> Vec<Line<'static>> {
+    let p = view.palette;
+    let mut rows = told(Tone::Error, sentence, view);
+    if view.fold == Fold::Open && detail != sentence {
+        for line in text::clean(detail).lines() {
+            let line = Line::styled(line.to_owned(), p.dim);
+            rows.extend(text::wrap(&line, view.columns(), Hang::under(Span::styled("  │ ", p.dim))));
+        }
     }
     rows
 }

@@ -12,7 +12,7 @@ use crate::tui::app::commands;
 use crate::tui::board;
 use crate::tui::cell::{Cell, Tone, task_rows};
 use crate::tui::composer::{Command, Offered};
-use crate::tui::host::{Fit, HarnessRow, ModelRow, Reach, Report, Spoken, Which, Wish};
+use crate::tui::host::{self, Fit, HarnessRow, Meant, ModelRow, Reach, Report, Spoken, Which, Wish};
 use crate::tui::overlay::harness::tokens;
 use crate::tui::text;
 
@@ -45,7 +45,7 @@ impl Plain {
         }
         match (command.name.as_str(), args) {
             ("model", "") => self.list_models(),
-            ("model", args) => self.switch_model(args),
+            ("model", args) => self.model_named(args),
             ("harness", "") => self.list_harnesses(),
             ("harness", "-") => match self.before.clone() {
                 Some(before) => self.switch_harness(before),
@@ -110,11 +110,24 @@ impl Plain {
         );
     }
 
-    fn switch_model(&mut self, args: &str) {
-        let (provider, name) = match args.split_once('/') {
-            Some((provider, name)) => (provider.to_owned(), name.to_owned()),
-            None => (self.facts.speaks.model.provider.clone(), args.to_owned()),
-        };
+    /// Goes on with a model that was typed, if there is one of that name.
+    fn model_named(&mut self, typed: &str) {
+        let (typed, at) = (typed.to_owned(), self.facts.speaks.model.provider.clone());
+        self.work(
+            move |host| host.meant(&typed, &at),
+            |plain, came| match came {
+                Ok(Meant { provider, name, doubt }) => {
+                    if let Some(doubt) = doubt {
+                        plain.tell(Tone::Warning, doubt);
+                    }
+                    plain.switch_model(provider, name);
+                }
+                Err(why) => plain.tell(Tone::Error, why),
+            },
+        );
+    }
+
+    fn switch_model(&mut self, provider: String, name: String) {
         if std::mem::take(&mut self.facts.mute) {
             self.first_model(provider.clone(), name.clone());
         }
@@ -158,6 +171,9 @@ impl Plain {
         if args.is_empty() {
             let now = self.facts.speaks.model.effort.as_deref().unwrap_or("the model's own");
             return self.tell(Tone::Dim, format!("effort: {now}; /effort none, low, medium, high sets it"));
+        }
+        if let Err(why) = host::effort(args) {
+            return self.tell(Tone::Error, why);
         }
         let harness = (!self.facts.speaks.auto).then(|| self.facts.speaks.harness.clone());
         self.speak(Wish { effort: Some(args.to_owned()), harness, ..self.same() });

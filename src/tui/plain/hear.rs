@@ -4,11 +4,13 @@ use std::time::Instant;
 
 use super::words::text_of;
 use super::{Next, Plain};
-use crate::agent::{End, Event};
-use crate::model::{Action, Body, Item, Mark, Part, Reply, TodoItem, ToolResult, Usage};
+use crate::agent::{End, Event, Op};
+use crate::model::{Action, Body, Item, Mark, Reply, ToolResult, Usage};
 use crate::tui::cell::{Called, Cell, Tone};
-use crate::tui::live::Live;
+use crate::tui::live::{Live, Pause};
+use crate::tui::text;
 use crate::tui::transcript::Transcript;
+use crate::tui::{trouble, turn};
 
 impl Plain {
     /// None: the session is over, although nobody asked it to end.
@@ -32,17 +34,19 @@ impl Plain {
             Event::NotRecorded => self.session = None,
             Event::Warning(text) => self.tell(Tone::Warning, text),
             Event::TurnStarted => {
+                self.turn.started();
                 self.live.get_or_insert_with(|| Live::begin(now));
             }
             Event::Text(more) => self.text(&more, now),
             Event::Thinking(more) => self.running(|live| live.thinking(&more, now)),
-            Event::Again { attempt, of, wait_ms, why } => {
-                self.running(|live| live.again((attempt, of), wait_ms, why.clone(), now));
+            Event::Again { attempt, of, wait_ms, why, trouble } => {
                 if self.reply.void_reply() {
                     self.tell(Tone::Dim, "what came of the answer is void");
                 }
                 let wait = wait_ms.div_ceil(1_000);
-                self.tell(Tone::Warning, format!("{why}; try {attempt} of {of} in {wait}s"));
+                let known = trouble::waits_for(&trouble).unwrap_or_else(|| trouble::bare(&why));
+                self.tell(Tone::Warning, format!("{known}; try {attempt} of {of} in {wait}s"));
+                self.running(|live| live.again(Pause { attempt, of, wait_ms, trouble, why }, now));
             }
             Event::Waiting(what) => self.running(|live| live.waiting(what, now)),
             Event::Ask { id, requests } => self.asked(id, requests, now),
@@ -91,30 +95,23 @@ impl Plain {
 
     fn item(&mut self, item: Item, now: Instant) {
         self.spent.count(&item);
+        if let Some(told) = self.turn.hear(&item.body) {
+            self.show(&told);
+        }
         match item.body {
             Body::Assistant(reply) => self.replied(&reply),
             Body::Result(result) => self.result(result, now),
-            Body::Summary(_) => self.tell(Tone::Dim, "the conversation so far was summarised for the model"),
             Body::Mark(mark) => self.marked(&mark),
             // The person knows what they said.
-            Body::User(_) => self.prompted = true,
-            Body::Note(_) | Body::Scene(_) => {}
+            Body::User(_) | Body::Note(_) | Body::Summary(_) | Body::Scene(_) => {}
         }
     }
 
     fn replied(&mut self, reply: &Reply) {
-        // A reply that came whole had no thoughts in pieces.
-        let whole = reply.parts.iter().filter_map(|part| match part {
-            Part::Thinking { text, .. } => Some(text.as_str()),
-            Part::Text { .. } | Part::Image(_) | Part::Call(_) => None,
-        });
-        let whole: String = whole.collect::<Vec<_>>().join("\n");
-        match self.live.as_mut().and_then(Live::take_thought) {
-            Some(thought) => self.show(&Cell::Thought(thought)),
-            None if !self.reply.has_thought() && !whole.trim().is_empty() => {
-                self.show(&Cell::Thought(whole));
-            }
-            None => {}
+        let streamed = self.live.as_mut().and_then(Live::take_thought);
+        let whole = || turn::thoughts(reply).filter(|_| !self.reply.has_thought());
+        if let Some(thought) = streamed.or_else(whole) {
+            self.show(&Cell::Thought(thought));
         }
         let said = reply.said();
         self.in_reply(|reply, view, _| reply.end_reply(&said, view));
@@ -124,12 +121,10 @@ impl Plain {
     fn result(&mut self, result: ToolResult, now: Instant) {
         let ended = self.live.as_mut().and_then(|live| live.call_ended(&result.call, now));
         let Some(call) = ended else { return };
-        if let Action::Todo { .. } | Action::Tasks { .. } = &call.action
-            && let Ok(items) = serde_json::from_value::<Vec<TodoItem>>(result.outcome.data["items"].clone())
-        {
+        let called = Called { action: call.action, outcome: result.outcome };
+        if let Some(items) = turn::tasks(&called) {
             self.todo = items;
         }
-        let called = Called { action: call.action, outcome: result.outcome };
         self.show(&Cell::Call(Box::new(called)));
     }
 
@@ -139,7 +134,7 @@ impl Plain {
             Mark::Decided { what, decision, .. } => {
                 let words = decision.words();
                 let words = words.trim_start_matches(['✓', '⊘', ' ']);
-                self.tell(Tone::Allowed, format!("{words}: {what}"));
+                self.tell(Tone::Allowed, format!("{words}: {}", text::first_line(what)));
             }
             Mark::Stance { mode, sandbox } => self.tell(Tone::Dim, format!("mode {mode}, {sandbox} sandbox")),
             Mark::Switched { .. }
@@ -152,18 +147,6 @@ impl Plain {
         }
     }
 
-    /// Work may be handed in by a call: its words are the answer then.
-    fn last_words(&mut self, message: Option<&str>) {
-        let prompted = std::mem::take(&mut self.prompted);
-        match message {
-            Some(message) if message.trim() != self.said.trim() => {
-                self.show(&Cell::Reply(message.to_owned()));
-            }
-            None if prompted => self.tell(Tone::Warning, "the model ended the turn without a word"),
-            Some(_) | None => {}
-        }
-    }
-
     fn turn_ended(&mut self, end: &End, (usage, cost): (Usage, Option<f64>), now: Instant) {
         self.in_reply(|reply, view, _| reply.settle(view));
         (self.reply, self.live) = (Transcript::default(), None);
@@ -171,13 +154,19 @@ impl Plain {
         self.link.stopper.rearm();
         match end {
             End::Completed { message } => {
-                self.last_words(message.as_deref());
+                if let Some(cell) = self.turn.last_words(message.as_deref(), Some(self.said.trim())) {
+                    self.show(&cell);
+                }
+                if std::mem::take(&mut self.again_next) {
+                    return self.begin(Op::Again, now);
+                }
                 return self.send_next(now);
             }
-            End::Failed { message } => self.tell(Tone::Error, message.clone()),
+            End::Failed { message, trouble } => self.failed(message, trouble),
             End::Limit { message } => self.tell(Tone::Warning, format!("stopped: {message}")),
             End::Interrupted => self.tell(Tone::Dim, "stopped"),
         }
+        self.again_next = false;
         for lost in std::mem::take(&mut self.queue) {
             self.tell(Tone::Dim, format!("not said: {lost}"));
         }

@@ -8,6 +8,7 @@ mod ask;
 mod command;
 mod hear;
 mod lines;
+mod retry;
 mod signals;
 #[cfg(test)]
 mod tests;
@@ -22,13 +23,15 @@ use tokio::sync::mpsc::{Receiver, Sender};
 use tokio::task::JoinSet;
 
 use super::app::Spent;
+use super::approval::NewText;
 use super::cell::{self, Cell, Fold, Tone, View};
 use super::host::{Facts, Host, Link, Opened};
 use super::live::Live;
 use super::palette::{Palette, Theme};
-use super::run::Start;
+use super::run::{Start, revise};
 use super::term::{Output, input};
 use super::transcript::Transcript;
+use super::turn::Turn;
 use super::{board, text};
 use crate::agent::{Event, Op, Told, Why};
 use crate::model::{Item, Said, TodoItem};
@@ -47,9 +50,11 @@ const RECALLED: usize = 10;
 type Done = Box<dyn FnOnce(&mut Plain) + Send>;
 
 /// Whether the session goes on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 enum Next {
     On,
+    /// These go to the person's editor first.
+    Edit(Vec<NewText>),
     /// It is over, with this exit code.
     Leave(i32),
 }
@@ -65,6 +70,10 @@ pub async fn run(host: Arc<dyn Host>, opened: Opened, start: Start) -> io::Resul
     plain.begin_with(&start, Instant::now());
     loop {
         plain.prompt();
+        if std::mem::take(&mut plain.stale) {
+            // What was half typed belongs to no question. Before it is there: what comes then is an answer.
+            lines.drain();
+        }
         Output.write_all(plain.take(Instant::now()).as_bytes())?;
         let (due, free) = (plain.due(), plain.is_free());
         let next = tokio::select! {
@@ -87,11 +96,20 @@ pub async fn run(host: Arc<dyn Host>, opened: Opened, start: Start) -> io::Resul
         if let Some(other) = plain.changed.take() {
             events = other;
         }
-        if let Next::Leave(code) = next {
-            plain.link.stopper.stop(Why::Person);
-            plain.end_line();
-            Output.write_all(plain.take(Instant::now()).as_bytes())?;
-            return Ok(code);
+        match next {
+            Next::On => {}
+            Next::Edit(texts) => {
+                // The editor reads the terminal, so nobody else may.
+                drop(lines);
+                plain.revised(revise(&texts, start.env), Instant::now());
+                lines = Lines::start()?;
+            }
+            Next::Leave(code) => {
+                plain.link.stopper.stop(Why::Person);
+                plain.end_line();
+                Output.write_all(plain.take(Instant::now()).as_bytes())?;
+                return Ok(code);
+            }
         }
     }
 }
@@ -122,14 +140,19 @@ struct Plain {
     reply: Transcript,
     live: Option<Live>,
     asks: VecDeque<Question>,
+    /// A question was put: what is typed on the row already is no answer to it.
+    stale: bool,
     /// What is to be said once the turn is over.
     queue: VecDeque<String>,
     todo: Vec<TodoItem>,
     spent: Spent,
     /// Id of the session, where it is recorded.
     session: Option<String>,
-    /// The turn answers something that the person said.
-    prompted: bool,
+    turn: Turn,
+    /// What can be done about the turn that failed.
+    offer: Option<retry::Offer>,
+    /// What failed is sent again once the summary is there.
+    again_next: bool,
     /// The newest answer.
     said: String,
     /// The harness before this one.
@@ -157,11 +180,14 @@ impl Plain {
             reply: Transcript::default(),
             live: None,
             asks: VecDeque::new(),
+            stale: false,
             queue: VecDeque::new(),
             todo: Vec::new(),
             spent: Spent::new(&facts.speaks.model),
             session: None,
-            prompted: false,
+            turn: Turn::default(),
+            offer: None,
+            again_next: false,
             said: String::new(),
             before: None,
             leaving: None,
@@ -179,12 +205,17 @@ impl Plain {
         self.show(&Cell::Board(board::head(&self.facts, &self.palette)));
         self.write("/help lists commands; ctrl+c stops a turn, ctrl+d leaves");
         items.iter().for_each(|item| self.spent.count(item));
+        let failed = cell::failed_last(&items).cloned();
         let cells = cell::of_items(items);
         for cell in &cells[cells.len().saturating_sub(RECALLED)..] {
             self.show(cell);
         }
         for warning in warnings {
             self.tell(Tone::Warning, warning);
+        }
+        if let Some(trouble) = failed {
+            self.turn = Turn::unanswered();
+            self.offer(retry::Offer::of(&trouble));
         }
         if self.facts.mute {
             let how = "/model lists what is here, /model PROVIDER/NAME chooses one";
@@ -205,6 +236,7 @@ impl Plain {
         self.asks.clear();
         self.queue.clear();
         self.todo.clear();
+        (self.turn, self.offer, self.again_next) = (Turn::default(), None, false);
         self.take_up(items, warnings);
     }
 
@@ -233,18 +265,21 @@ impl Plain {
         (self.mid_line, self.leaving) = (false, None);
         let line = text::clean(&line);
         let line = line.trim();
-        if let Some((name, args)) = command::split(line) {
+        let enters = self.asks.front().is_some_and(Question::enters);
+        if let Some((name, args)) = command::split(line).filter(|_| !enters) {
             return self.command(name, args, now);
         }
         if !self.asks.is_empty() {
-            self.answer(line, now);
-        } else if !line.is_empty() {
-            match self.live {
-                None => self.send(line, now),
-                Some(_) => {
-                    self.queue.push_back(line.to_owned());
-                    self.tell(Tone::Dim, "said once this turn is over");
-                }
+            return self.answer(line, now);
+        }
+        if !line.is_empty() {
+            if self.live.is_some() {
+                self.queue.push_back(line.to_owned());
+                self.tell(Tone::Dim, "said once this turn is over");
+            } else if let Some(op) = self.retried(line) {
+                self.begin(op, now);
+            } else {
+                self.send(line, now);
             }
         }
         Next::On
@@ -262,8 +297,9 @@ impl Plain {
     }
 
     fn begin(&mut self, op: Op, now: Instant) {
+        self.turn.begin(&op);
         match self.link.ops.try_send(op) {
-            Ok(()) => (self.live, self.wrote) = (Some(Live::begin(now)), now),
+            Ok(()) => (self.live, self.wrote, self.offer) = (Some(Live::begin(now)), now, None),
             Err(_) => self.tell(Tone::Error, "the session has ended; /new starts another one"),
         }
     }
@@ -346,7 +382,7 @@ impl Plain {
             return;
         }
         match (self.asks.front(), &self.live) {
-            (Some(_), _) => self.out.push_str("y/n? "),
+            (Some(question), _) => self.out.push_str(question.prompt()),
             (None, None) => self.out.push_str("> "),
             (None, Some(_)) => return,
         }

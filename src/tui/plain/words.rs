@@ -3,7 +3,7 @@
 use ratatui::text::Line;
 
 use crate::tui::cell::{Called, Cell, Tone, View};
-use crate::tui::text;
+use crate::tui::{text, trouble};
 
 /// Columns of what is not broken into rows: the terminal or the reader does that.
 pub(super) const WIDE: u16 = 1_000;
@@ -33,6 +33,7 @@ pub(super) fn of(cell: &Cell, view: View<'_>) -> Vec<String> {
             }
         }
         Cell::Told { tone, text } => under(tone_word(*tone), text),
+        Cell::Failed { text, .. } => under(tone_word(Tone::Error), &trouble::by_lines(text)),
         Cell::Board(_) => cell.rows(wide).iter().map(board_row).collect(),
         Cell::Call(_) | Cell::Ran(_) => cell.rows(wide).iter().map(row).collect(),
         Cell::Looks(all) => all.iter().flat_map(|called| look(called, wide)).collect(),

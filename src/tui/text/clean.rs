@@ -9,18 +9,37 @@ use std::fmt::Write;
 
 /// Text that is safe to draw: of control characters only `\n` and `\t` are left.
 ///
-/// Escape sequences go as a whole. `\r\n` is `\n`; text that `\r` sends the cursor back over is replaced by what
-/// follows, as in a progress line. Line and paragraph separators become `\n`.
+/// Escape sequences go as a whole. `\r\n` is `\n`, and so is `\r` alone: nothing that was said hides behind what
+/// follows it. Line and paragraph separators become `\n`.
 pub fn clean(text: &str) -> Cow<'_, str> {
+    lines(text, |line, out| {
+        for (nth, part) in line.split('\r').filter(|part| !part.is_empty()).enumerate() {
+            if nth > 0 {
+                out.push('\n');
+            }
+            strip(part, out);
+        }
+    })
+}
+
+/// As [`clean`], for what a program printed: text that `\r` sends the cursor back over is replaced by what
+/// follows, as in a line that shows progress.
+pub fn printed(text: &str) -> Cow<'_, str> {
+    lines(text, |line, out| {
+        let last = line.trim_end_matches('\r').rsplit('\r').find(|part| !part.is_empty());
+        strip(last.unwrap_or_default(), out);
+    })
+}
+
+/// Cleans a text line by line, each without its end.
+fn lines(text: &str, clean: impl Fn(&str, &mut String)) -> Cow<'_, str> {
     if !text.contains(suspicious) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
         let (line, end) = line.strip_suffix('\n').map_or((line, ""), |line| (line, "\n"));
-        // The last state of a line that was written over.
-        let last = line.trim_end_matches('\r').rsplit('\r').find(|part| !part.is_empty());
-        strip(last.unwrap_or_default(), &mut out);
+        clean(line, &mut out);
         out.push_str(end);
     }
     Cow::Owned(out)
@@ -61,6 +80,20 @@ pub fn reveal(text: &str) -> String {
         before = None;
     }
     out
+}
+
+/// As [`reveal`], on one row.
+pub fn reveal_line(text: &str) -> String {
+    reveal(text).replace('\n', "↵").replace('\t', " ")
+}
+
+/// The first line of a command, with everything drawn that would hide a part of it.
+pub fn first_line(command: &str) -> String {
+    let (first, more) = match command.trim().split_once('\n') {
+        Some((first, _)) => (first.trim_end_matches('\r'), " …"),
+        None => (command.trim(), ""),
+    };
+    reveal_line(first) + more
 }
 
 /// Whether cleaning may change a text with this character.
@@ -197,6 +230,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn nothing_of_a_command_hides_on_its_one_row() {
+        for (command, want) in [
+            ("  cargo test\n", "cargo test"),
+            ("rm -rf a\rls", "rm -rf a␍ls"),
+            ("rm a\n\nls", "rm a …"),
+            ("rm a\r\nls", "rm a …"),
+            ("rm a\u{1b}[8m\u{202e}\tb", "rm a␛[8m⟨U+202E⟩ b"),
+        ] {
+            assert_eq!(first_line(command), want, "{command:?}");
+        }
+    }
+
+    #[test]
     fn only_what_is_seen_is_left() {
         for (raw, seen) in [
             ("plain\ttext\n", "plain\ttext\n"),
@@ -215,7 +261,8 @@ mod tests {
             ("\u{1b}äx", "äx"),
             ("a\0b\u{7}c\u{8}d\u{7f}e\u{85}f", "abcdef"),
             ("one\r\ntwo\r\r\nthree", "one\ntwo\nthree"),
-            ("10%\r55%\r100%\ndone\r", "100%\ndone"),
+            ("10%\r55%\r100%\ndone\r", "10%\n55%\n100%\ndone"),
+            ("rm -rf /\r\u{1b}[2Kls", "rm -rf /\nls"),
             ("\r", ""),
             ("user\u{202e}txt.exe\u{2066}", "usertxt.exe"),
             ("\u{feff}a\u{200b}b\u{2060}c\u{ad}d", "abcd"),
@@ -231,6 +278,18 @@ mod tests {
             ("日本語 e\u{301}", "日本語 e\u{301}"),
         ] {
             assert_eq!(clean(raw), seen, "{raw:?}");
+        }
+    }
+
+    #[test]
+    fn a_line_that_a_program_wrote_over_is_as_it_was_last() {
+        for (raw, seen) in [
+            ("10%\r55%\r100%\ndone\r", "100%\ndone"),
+            ("one\r\ntwo\r\r\nthree", "one\ntwo\nthree"),
+            ("\u{1b}[2K\rok \u{1b}[31m3\u{1b}[0m\r", "ok 3"),
+            ("plain\n", "plain\n"),
+        ] {
+            assert_eq!(printed(raw), seen, "{raw:?}");
         }
     }
 
@@ -269,11 +328,20 @@ mod tests {
 
     proptest! {
         #[test]
+        fn nothing_said_hides_behind_a_return(words in proptest::collection::vec("[a-z]{1,5}", 1..6)) {
+            let shown = clean(&words.join("\r")).into_owned();
+            prop_assert_eq!(shown.lines().collect::<Vec<_>>(), words);
+        }
+
+        #[test]
         fn nothing_that_acts_is_left(raw in nasty()) {
             let clean = clean(&raw);
             let acts = |c: &char| c.is_control() && !matches!(c, '\n' | '\t');
             prop_assert_eq!(clean.chars().find(acts), None);
             prop_assert_eq!(super::clean(&clean), &*clean, "once is enough");
+            let printed = printed(&raw);
+            prop_assert_eq!(printed.chars().find(acts), None);
+            prop_assert_eq!(super::clean(&printed), &*printed);
             let drawn = reveal(&raw);
             prop_assert_eq!(drawn.chars().find(acts), None);
             prop_assert_eq!(super::clean(&drawn), &*drawn, "nothing drawn is hidden");
@@ -283,6 +351,8 @@ mod tests {
         fn lines_can_be_cleaned_one_by_one(raw in nasty()) {
             let apart: String = raw.split_inclusive('\n').map(|line| clean(line).into_owned()).collect();
             prop_assert_eq!(&*clean(&raw), apart);
+            let apart: String = raw.split_inclusive('\n').map(|line| printed(line).into_owned()).collect();
+            prop_assert_eq!(&*printed(&raw), apart);
         }
     }
 }

@@ -85,7 +85,7 @@ pub fn path(shown: String, path: &str, folder: &Path) -> Span<'static> {
     for byte in whole.as_os_str().as_encoded_bytes() {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' | b'~' => {
-                address.push(char::from(*byte))
+                address.push(char::from(*byte));
             }
             other => address.push_str(&format!("%{other:02X}")),
         }

@@ -73,7 +73,7 @@ impl Keys {
 async fn run(auth: &Auth, provider: &Provider) -> Result<Secret, Failure> {
     let setup = |why: String| {
         let (command, id) = (&auth.command, &provider.id);
-        Failure::Setup(format!("the key command of provider {id} failed: {command}: {why}"))
+        Failure::setup(format!("the key command of provider {id} failed: {command}: {why}"))
     };
     let mut command = Command::new(&auth.command);
     command.args(&auth.args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -14,7 +14,8 @@ use serde_json::Value;
 
 use super::hide;
 use super::retry::{self, Cause};
-use crate::model::steers;
+use super::trouble::{asked_for, keep_body};
+use crate::model::{TroubleKind, steers};
 use crate::wire::Failure;
 use crate::wire::fault::{self, Said};
 use crate::wire::provider::{Provider, shown};
@@ -41,6 +42,14 @@ pub struct Fault {
 impl Fault {
     fn new(failure: Failure, cause: Cause) -> Self {
         Self { failure, cause, hint: None }
+    }
+
+    /// The same, when about as many tokens of the reply had come.
+    pub(super) fn after(mut self, tokens: u64) -> Self {
+        if let Some(trouble) = self.failure.trouble_mut() {
+            trouble.kind = TroubleKind::Lost { tokens };
+        }
+        self
     }
 }
 
@@ -184,7 +193,10 @@ pub fn from_status(at: &Place, status: u16, text: &str) -> Fault {
             (sort, _) => sort,
         };
     }
-    Fault { hint: retry::hint_in(&said.message), ..explain(at, &format!("status {status}"), sort, &said) }
+    let mut fault = explain(at, Some(status), sort, &said);
+    fault.hint = retry::hint_in(&said.message);
+    keep_body(&mut fault.failure, at, text);
+    fault
 }
 
 /// An error object inside a reply that began well.
@@ -202,7 +214,7 @@ pub fn from_stream(at: &Place, message: String, kind: Option<String>, partial: S
         // Also `overloaded_error`, `server_is_overloaded`, `api_error`, `server_error`.
         _ => 500,
     };
-    let mut fault = explain(at, "an error", sort(status.unwrap_or(known), &said), &said);
+    let mut fault = explain(at, None, sort(status.unwrap_or(known), &said), &said);
     fault.hint = retry::hint_in(&said.message);
     if fault.cause == Cause::Request {
         fault.cause = Cause::Stream;
@@ -215,22 +227,22 @@ pub fn from_stream(at: &Place, message: String, kind: Option<String>, partial: S
 
 /// A web page where JSON or a stream was expected.
 pub fn from_page(at: &Place) -> Fault {
-    Fault::new(
-        Failure::Setup(format!("{} answered with a web page; {}", at.who(), at.check_url())),
-        Cause::Final,
-    )
+    let message = format!("{} answered with a web page; {}", at.who(), at.check_url());
+    Fault::new(at.setup(message, TroubleKind::Other), Cause::Final)
 }
 
 /// Neither JSON nor a web page where JSON was expected.
 pub fn from_garbage(at: &Place) -> Fault {
     let message = format!("{} answered with something that is no JSON; {}", at.who(), at.check_url());
-    Fault::new(Failure::Setup(message), Cause::Final)
+    Fault::new(at.setup(message, TroubleKind::Other), Cause::Final)
 }
 
 /// The reply stopped before it was whole.
 pub fn broken(at: &Place, cause: Cause, why: &str, partial: String) -> Fault {
-    let message = format!("the reply of {} broke off: {}", at.who(), at.clean(why));
-    Fault::new(Failure::Failed { message, partial }, cause)
+    let why = at.clean(why);
+    let message = format!("the reply of {} broke off: {why}", at.who());
+    let trouble = at.trouble(TroubleKind::Lost { tokens: 0 }, why);
+    Fault::new(Failure::Failed { message, partial, trouble }, cause)
 }
 
 /// Nothing came within the limit.
@@ -238,7 +250,7 @@ pub fn silent(at: &Place, limit: Duration) -> Fault {
     let message = format!("{} sent nothing for {} s", at.who(), limit.as_secs_f64());
     // A slow machine would only begin to read the same prompt anew.
     let cause = if at.provider.local { Cause::Final } else { Cause::Request };
-    Fault::new(Failure::Failed { message, partial: String::new() }, cause)
+    Fault::new(at.failed(message, TroubleKind::Lost { tokens: 0 }), cause)
 }
 
 /// The connection failed before there was a reply.
@@ -254,11 +266,12 @@ pub fn from_connection(at: &Place, error: &reqwest::Error) -> Fault {
         let who = if name == id { id.clone() } else { format!("{id} ({name})") };
         let message = format!("nothing listens at {address}: {how}, or set the base_url of provider {who}");
         // A server that is not there is not there half a second later either.
-        return Fault::new(Failure::Setup(message), Cause::Final);
+        return Fault::new(at.setup(message, at.silence()), Cause::Final);
     }
     if let Some(message) = tls(at, error).or_else(|| proxy(at, &why)) {
-        return Fault::new(Failure::Setup(message), Cause::Final);
+        return Fault::new(at.setup(message, TroubleKind::Other), Cause::Final);
     }
+    let kind = if error.is_connect() { at.silence() } else { TroubleKind::Lost { tokens: 0 } };
     let message = if error.is_connect() && error.is_timeout() {
         format!(
             "cannot connect to {} at {address} within {} s",
@@ -268,7 +281,7 @@ pub fn from_connection(at: &Place, error: &reqwest::Error) -> Fault {
     } else {
         format!("cannot reach {} at {address}: {why}", at.who())
     };
-    Fault::new(Failure::Failed { message, partial: String::new() }, Cause::Request)
+    Fault::new(at.failed(message, kind), Cause::Request)
 }
 
 /// What is wrong with the server's certificate, and who can mend it.
@@ -327,33 +340,41 @@ fn cause<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a
 
 /// A stop because the server wants a wait that is too long.
 pub fn too_long(failure: &Failure, wait: Duration, now: Timestamp) -> Failure {
+    let mut trouble = failure.trouble().cloned().unwrap_or_default();
     let Ok(retry_at) = now.checked_add(wait) else {
         // No calendar has such a day.
-        return Failure::Limited {
-            message: format!("{failure}; it wants no request any more"),
-            retry_at: None,
-        };
+        let message = format!("{failure}; it wants no request any more");
+        return Failure::Limited { message, retry_at: None, trouble: Box::new(trouble) };
     };
     let local = retry_at.to_zoned_datetime(TimeZone::system()).strftime("%Y-%m-%d %H:%M %Z").to_string();
-    Failure::Limited { message: format!("{failure}; it resets at {local}"), retry_at: Some(retry_at) }
+    let message = format!("{failure}; it resets at {local}");
+    trouble.kind = TroubleKind::Limited { resets: Some(local) };
+    Failure::Limited { message, retry_at: Some(retry_at), trouble: Box::new(trouble) }
 }
 
 /// The last fault after `made` requests.
 pub fn after(fault: Fault, made: u32, now: Timestamp) -> Failure {
-    let count = |message| if made > 1 { format!("{message} (after {made} requests)") } else { message };
-    match fault.failure {
-        Failure::Failed { message, partial } => Failure::Failed { message: count(message), partial },
-        Failure::Limited { message, .. } => {
-            let retry_at = fault.hint.and_then(|wait| now.checked_add(wait).ok());
-            Failure::Limited { message: count(message), retry_at }
+    let mut failure = fault.failure;
+    match &mut failure {
+        Failure::Failed { message, .. } => count(message, made),
+        Failure::Limited { message, retry_at, .. } => {
+            *retry_at = fault.hint.and_then(|wait| now.checked_add(wait).ok());
+            count(message, made);
         }
-        other @ (Failure::Cancelled
-        | Failure::Setup(_)
+        Failure::Cancelled
+        | Failure::Setup { .. }
         | Failure::TooLong { .. }
         | Failure::NoImages(_)
         | Failure::NoTools(_)
         | Failure::NoThinking(_)
-        | Failure::NoSchema(_)) => other,
+        | Failure::NoSchema(_) => {}
+    }
+    failure
+}
+
+fn count(message: &mut String, made: u32) {
+    if made > 1 {
+        message.push_str(&format!(" (after {made} requests)"));
     }
 }
 
@@ -389,15 +410,34 @@ impl Place<'_> {
         )
     }
 
-    fn key(&self) -> String {
+    pub(super) fn key(&self) -> String {
         match self.provider.key_from.as_ref().or(self.provider.env_key.as_ref()) {
             Some(name) => name.clone(),
             None => format!("the key of provider {}", self.provider.id),
         }
     }
 
+    fn setup(&self, message: String, kind: TroubleKind) -> Failure {
+        Failure::Setup { message, trouble: self.trouble(kind, String::new()) }
+    }
+
+    fn failed(&self, message: String, kind: TroubleKind) -> Failure {
+        Failure::Failed { message, partial: String::new(), trouble: self.trouble(kind, String::new()) }
+    }
+
     /// Somebody else's words, made fit for a terminal: one line, nothing that steers it, no secrets.
     pub fn clean(&self, text: &str) -> String {
+        let text = self.hidden(text);
+        let line: String = text.chars().map(|c| if steers(c) { ' ' } else { c }).collect();
+        let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
+        match line.char_indices().nth(WORDS) {
+            Some((end, _)) => format!("{}…", &line[..end]),
+            None => line,
+        }
+    }
+
+    /// The text without this provider's secrets.
+    pub(super) fn hidden(&self, text: &str) -> String {
         let provider = self.provider;
         let given = provider.headers.iter().chain(&provider.query);
         let given = given.flat_map(|(_, value)| value.reveal().split(' '));
@@ -407,54 +447,68 @@ impl Place<'_> {
         let mut in_url = vec![password.to_owned()];
         in_url.push(String::from_utf8_lossy(&hide::from_percent(password)).into_owned());
         in_url.extend(self.url.query_pairs().map(|(_, value)| value.into_owned()));
-        let text = hide::secrets(text, known.chain(in_url.iter().map(String::as_str)));
-        let line: String = text.chars().map(|c| if steers(c) { ' ' } else { c }).collect();
-        let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
-        match line.char_indices().nth(WORDS) {
-            Some((end, _)) => format!("{}…", &line[..end]),
-            None => line,
-        }
+        hide::secrets(text, known.chain(in_url.iter().map(String::as_str)))
     }
 }
 
-fn explain(at: &Place, how: &str, sort: Sort, said: &Said) -> Fault {
+fn explain(at: &Place, status: Option<u16>, sort: Sort, said: &Said) -> Fault {
     let who = at.who();
-    let words = match at.clean(&said.message) {
-        empty if empty.is_empty() => "no reason given".to_owned(),
-        words => words,
-    };
-    let message = format!("{who} answered with {how}: {words}");
+    let how = status.map_or_else(|| "an error".to_owned(), |status| format!("status {status}"));
+    let words = at.clean(&said.message);
+    let reason = if words.is_empty() { "no reason given" } else { words.as_str() };
+    let message = format!("{who} answered with {how}: {reason}");
+    let trouble = |kind| at.trouble(kind, words.clone());
+    let setup = |message, kind| Failure::Setup { message, trouble: trouble(kind) };
+    let failed = |message, kind| Failure::Failed { message, partial: String::new(), trouble: trouble(kind) };
+    let limited = |message, kind| Failure::Limited { message, retry_at: None, trouble: trouble(kind) };
     let stop = |failure| Fault::new(failure, Cause::Final);
-    let failed = |message| Failure::Failed { message, partial: String::new() };
     match sort {
-        Sort::Loading => Fault::new(failed(message), Cause::Loading),
-        Sort::TooLong => stop(Failure::TooLong { message, window: window(said) }),
+        Sort::Loading => Fault::new(failed(message, TroubleKind::Server { status }), Cause::Loading),
+        Sort::TooLong => {
+            let window = window(said);
+            let tokens = asked_for(&said.message, window);
+            let trouble = trouble(TroubleKind::TooLong { tokens, window, alone: false });
+            stop(Failure::TooLong { message, window, trouble })
+        }
         Sort::NoImages => stop(Failure::NoImages(message)),
         Sort::NoTools => stop(Failure::NoTools(message)),
         Sort::NoThinking => stop(Failure::NoThinking(message)),
         Sort::NoSchema => stop(Failure::NoSchema(message)),
-        Sort::NoModel => stop(Failure::Setup(format!("{message}; check the name of the model"))),
-        Sort::NoPath => stop(Failure::Setup(format!("{message}; {}", at.check_url()))),
+        Sort::NoModel => {
+            let kind = TroubleKind::NoModel { has: Vec::new() };
+            stop(setup(format!("{message}; check the name of the model"), kind))
+        }
+        Sort::NoPath => stop(setup(format!("{message}; {}", at.check_url()), TroubleKind::Other)),
         Sort::Key | Sort::Denied if at.provider.usable_key().is_none() => {
-            let how = match &at.provider.env_key {
+            let variable = at.provider.env_key.clone();
+            let how = match &variable {
                 Some(name) => format!("set {name}"),
                 None => format!("name its variable with env_key in [model_providers.{}]", at.provider.id),
             };
-            stop(Failure::Setup(format!("{message}; no key was sent: {how}")))
+            stop(setup(format!("{message}; no key was sent: {how}"), TroubleKind::NoKey { variable }))
         }
-        Sort::Key => Fault::new(Failure::Setup(format!("{message}; check {}", at.key())), Cause::Key),
-        Sort::Denied => stop(Failure::Setup(format!("{message}; check {}", at.key()))),
-        Sort::TooLarge => stop(failed(format!(
-            "{message}; a proxy or the server takes no request of this size: start a new session, or leave out images"
-        ))),
-        Sort::Proxy => stop(Failure::Setup(at.proxy_key())),
-        Sort::Paid => stop(Failure::Limited {
-            message: format!("{message}; the account behind {} has nothing left", at.key()),
-            retry_at: None,
-        }),
-        Sort::Limited => Fault::new(Failure::Limited { message, retry_at: None }, Cause::Request),
-        Sort::Passing => Fault::new(failed(message), Cause::Request),
-        Sort::Final => stop(failed(message)),
+        Sort::Key => {
+            let message = format!("{message}; check {}", at.key());
+            Fault::new(setup(message, TroubleKind::Key(at.sent())), Cause::Key)
+        }
+        Sort::Denied => {
+            let message = format!("{message}; check {}", at.key());
+            stop(setup(message, TroubleKind::Denied(at.sent())))
+        }
+        Sort::TooLarge => {
+            let how = "start a new session, or leave out images";
+            let message = format!("{message}; a proxy or the server takes no request of this size: {how}");
+            stop(failed(message, TroubleKind::Other))
+        }
+        Sort::Proxy => stop(setup(at.proxy_key(), TroubleKind::Other)),
+        Sort::Paid => {
+            let from = at.key();
+            let message = format!("{message}; the account behind {from} has nothing left");
+            stop(limited(message, TroubleKind::Paid { from }))
+        }
+        Sort::Limited => Fault::new(limited(message, TroubleKind::Limited { resets: None }), Cause::Request),
+        Sort::Passing => Fault::new(failed(message, TroubleKind::Server { status }), Cause::Request),
+        Sort::Final => stop(failed(message, TroubleKind::Other)),
     }
 }
 

@@ -9,7 +9,7 @@ fn sorted(id: &str, status: u16, body: &str) -> String {
     let url = provider.url("/chat/completions").unwrap();
     let fault = from_status(&Place { provider: &provider, model: "m", url: &url }, status, body);
     let kind = match &fault.failure {
-        Failure::Setup(_) => "setup".to_owned(),
+        Failure::Setup { .. } => "setup".to_owned(),
         Failure::TooLong { window, .. } => format!("too long {}", window.unwrap_or(0)),
         Failure::Limited { .. } => "limited".to_owned(),
         Failure::NoThinking(_) => "no thinking".to_owned(),

@@ -1,6 +1,7 @@
 //! Every answer and every break of a connection becomes a sentence that names what to do.
 
 use super::*;
+use crate::model::KeySent;
 use crate::wire::provider::{self, Secret};
 
 const KEY: &str = "sk-test-0123456789";
@@ -21,7 +22,7 @@ fn status(status: u16, text: &str) -> Fault {
 fn kind(fault: &Fault) -> String {
     let kind = match &fault.failure {
         Failure::Cancelled => "cancelled".to_owned(),
-        Failure::Setup(_) => "setup".to_owned(),
+        Failure::Setup { .. } => "setup".to_owned(),
         Failure::TooLong { window, .. } => format!("too long {}", window.unwrap_or(0)),
         Failure::NoImages(_) => "no images".to_owned(),
         Failure::NoTools(_) => "no tools".to_owned(),
@@ -236,12 +237,12 @@ fn sentences_name_what_to_do() {
 fn a_long_wait_says_when_it_ends() {
     let now: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
     let stop = too_long(&status(429, &error("slow down")).failure, Duration::from_secs(11180), now);
-    let Failure::Limited { message, retry_at } = stop else { panic!() };
+    let Failure::Limited { message, retry_at, .. } = stop else { panic!() };
     assert_eq!(retry_at.unwrap().to_string(), "2026-01-01T03:06:20Z");
     assert!(message.contains("slow down; it resets at 202"), "{message}");
     // A server may name a day that no calendar has.
     let never = too_long(&status(429, &error("slow down")).failure, Duration::from_secs(1 << 60), now);
-    let Failure::Limited { message, retry_at: None } = never else { panic!() };
+    let Failure::Limited { message, retry_at: None, .. } = never else { panic!() };
     assert!(message.ends_with("slow down; it wants no request any more"), "{message}");
 }
 
@@ -279,4 +280,74 @@ fn what_the_responses_api_refuses_for_good_is_not_asked_again() {
     let said = |code: &str| kind(&from_stream(&at, "boom".into(), Some(code.into()), String::new()));
     assert_eq!(said("invalid_prompt"), "failed, final");
     assert_eq!(said("server_error"), "failed, again from stream");
+}
+
+#[test]
+fn what_can_be_done_about_is_known_without_reading_the_sentence() {
+    let sent =
+        |ends: Option<&str>| KeySent { from: "OPENROUTER_API_KEY".into(), ends: ends.map(str::to_owned) };
+    let ends = Some("6789");
+    let table = [
+        (401, error("bad key"), TroubleKind::Key(sent(ends))),
+        (400, error("API key not valid."), TroubleKind::Key(sent(ends))),
+        (403, error("not in your country"), TroubleKind::Denied(sent(ends))),
+        (402, error("Insufficient credits"), TroubleKind::Paid { from: "OPENROUTER_API_KEY".into() }),
+        (404, error("The model `x` does not exist"), TroubleKind::NoModel { has: Vec::new() }),
+        (429, error("slow down"), TroubleKind::Limited { resets: None }),
+        (503, error("no capacity"), TroubleKind::Server { status: Some(503) }),
+        (400, error("bad parameter"), TroubleKind::Other),
+        (404, "<html>nothing here".to_owned(), TroubleKind::Other),
+        (
+            400,
+            error(
+                "This model's maximum context length is 32,768 tokens. However, you requested 40,030 tokens",
+            ),
+            TroubleKind::TooLong { tokens: Some(40_030), window: Some(32_768), alone: false },
+        ),
+        (
+            400,
+            error("prompt is too long: 210000 tokens > 200000 maximum"),
+            TroubleKind::TooLong { tokens: Some(210_000), window: Some(200_000), alone: false },
+        ),
+        (
+            413,
+            error("maximum context length is 8192 tokens, at 2026"),
+            TroubleKind::TooLong { tokens: None, window: Some(8_192), alone: false },
+        ),
+    ];
+    for (code, body, expected) in table {
+        let failure = status(code, &body).failure;
+        let trouble = failure.trouble().unwrap();
+        assert_eq!(trouble.kind, expected, "{body}");
+        assert_eq!((trouble.provider.as_str(), trouble.model.as_str()), ("openrouter", "acme/x"));
+        assert_eq!(trouble.body, body, "what the server sent is kept");
+    }
+}
+
+#[test]
+fn a_place_without_an_answer_is_named_by_host_and_port() {
+    for (base, expected) in [
+        ("http://127.0.0.1:11434/v1", "localhost:11434"),
+        ("https://user:secret@h.example/v1?key=secret", "h.example"),
+        ("http://[::1]:8080", "localhost:8080"),
+    ] {
+        let provider = Provider::new("x", base);
+        let url = provider.url("").unwrap();
+        let at = Place { provider: &provider, model: "m", url: &url };
+        let TroubleKind::Unreachable { address, .. } = at.silence() else { panic!() };
+        assert_eq!(address, expected);
+    }
+}
+
+#[test]
+fn only_the_end_of_a_long_key_is_told_and_no_body_holds_it() {
+    let echo = error(&format!("no such key: {KEY}"));
+    let failure = status(401, &echo).failure;
+    let trouble = failure.trouble().unwrap();
+    assert!(trouble.body.contains("[secret]") && trouble.said.contains("[secret]"));
+    assert!(!format!("{trouble:?} {failure}").contains(&KEY[..12]));
+    let mut provider = hosted();
+    provider.key = Some(Secret::new("short-key"));
+    let url = provider.url("").unwrap();
+    assert_eq!(Place { provider: &provider, model: "m", url: &url }.sent().ends, None);
 }

@@ -49,10 +49,8 @@ impl HttpClient {
                 response.chunk().await.map_err(|error| error::from_connection(&at, &error).failure)?
             {
                 if body.len() + bytes.len() > limits.bytes {
-                    return Err(Failure::Failed {
-                        message: format!("{} sent more than {} MiB", at.who(), limits.bytes >> 20),
-                        partial: String::new(),
-                    });
+                    let what = format!("{} sent more than {} MiB", at.who(), limits.bytes >> 20);
+                    return Err(Failure::failed(what));
                 }
                 body.extend_from_slice(&bytes);
             }

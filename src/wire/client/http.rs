@@ -29,7 +29,7 @@ pub fn build(provider: &Provider, url: &Url) -> Result<Client, Failure> {
         builder = builder.tls_certs_only([]).pool_max_idle_per_host(0);
     } else if let Some(path) = &provider.ca_file {
         let shown = path.display();
-        let setup = |why: String| Failure::Setup(format!("cannot use the certificates in {shown}: {why}"));
+        let setup = |why: String| Failure::setup(format!("cannot use the certificates in {shown}: {why}"));
         let pem = std::fs::read(path).map_err(|e| setup(e.to_string()))?;
         let certs = Certificate::from_pem_bundle(&pem).map_err(|e| setup(e.to_string()))?;
         if certs.is_empty() {
@@ -39,7 +39,7 @@ pub fn build(provider: &Provider, url: &Url) -> Result<Client, Failure> {
     }
     builder.build().map_err(|error| {
         let why = super::error::chain(&error);
-        Failure::Setup(format!(
+        Failure::setup(format!(
             "cannot set up TLS: {why}; install the system's CA certificates or name them in SSL_CERT_FILE"
         ))
     })
@@ -59,7 +59,7 @@ pub fn headers(provider: &Provider) -> Result<HeaderMap, Failure> {
     }
     for (name, secret) in &provider.headers {
         let parsed = HeaderName::from_bytes(name.as_bytes())
-            .map_err(|_| Failure::Setup(format!("{name:?} is no name for an HTTP header")))?;
+            .map_err(|_| Failure::setup(format!("{name:?} is no name for an HTTP header")))?;
         headers.insert(parsed, value(secret.reveal(), &format!("header {name}"))?);
     }
     Ok(headers)
@@ -74,7 +74,7 @@ pub fn add(headers: &mut HeaderMap, wanted: &[(&'static str, &'static str)]) {
 
 fn value(text: &str, source: &str) -> Result<HeaderValue, Failure> {
     let mut value = HeaderValue::from_str(text).map_err(|_| {
-        Failure::Setup(format!("{source} holds characters that cannot be sent, such as a line break"))
+        Failure::setup(format!("{source} holds characters that cannot be sent, such as a line break"))
     })?;
     value.set_sensitive(true);
     Ok(value)

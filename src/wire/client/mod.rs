@@ -12,6 +12,7 @@ mod auth;
 mod hide;
 mod refused;
 mod reply;
+mod trouble;
 
 use std::borrow::Cow;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -29,15 +30,19 @@ use tokio_util::sync::CancellationToken;
 
 use super::prompt::Prompt;
 use super::provider::{Provider, Quirks};
-use super::{Answer, Client, Failure, Progress, Wire, effort};
-use crate::model::{Model, Watch};
+use super::{Answer, Client, Failure, Progress, Wire, catalog, effort, models};
+use crate::model::{Model, Trouble, TroubleKind, Watch};
 use auth::{Keys, Wanted};
 use error::{Fault, Place};
+use get::Limits;
 use retry::{Cause, Next, Tries};
 
 /// Most bytes of an error body that are read, and how long that may take.
 const ERROR_BODY: usize = 64 << 10;
 const ERROR_TIME: Duration = Duration::from_secs(10);
+
+/// A list of models that a sentence is to be made of.
+const MODELS: Limits = Limits { time: Duration::from_secs(3), bytes: 4 << 20 };
 
 /// Waits between attempts. Tests put one in that returns at once and notes the time.
 pub type Sleep = Arc<dyn Fn(Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
@@ -124,7 +129,8 @@ impl HttpClient {
             }
             drop(quirks);
             without += 1;
-            hear(Progress::Again { attempt: without, of: without, wait_ms: 0, why: failure.to_string() });
+            let (why, trouble) = (failure.to_string(), TroubleKind::Other);
+            hear(Progress::Again { attempt: without, of: without, wait_ms: 0, why, trouble });
         }
     }
 
@@ -144,7 +150,10 @@ impl HttpClient {
             if provider.needs_key && provider.usable_key().is_none() {
                 let key = provider.env_key.as_deref().unwrap_or("its key");
                 let message = format!("{} (model {}) needs a key: set {key}", provider.name, model.name);
-                return Err(Failure::Setup(message));
+                let kind = TroubleKind::NoKey { variable: provider.env_key.clone() };
+                let (provider, model) = (provider.id.clone(), model.name.clone());
+                let trouble = Box::new(Trouble { kind, provider, model, ..Trouble::default() });
+                return Err(Failure::Setup { message, trouble });
             }
             let at = Place { provider, model: &model.name, url: &url };
             let call = Call { at, wire, http: self.http(&url)?, headers, body: body.clone(), watch };
@@ -153,9 +162,30 @@ impl HttpClient {
                 Err(Ended::Refused(_)) if provider.auth.is_some() && wanted == Wanted::Any => {
                     wanted = Wanted::New;
                 }
-                Err(Ended::Refused(failure) | Ended::Failed(failure)) => return Err(failure),
+                Err(Ended::Refused(mut failure) | Ended::Failed(mut failure)) => {
+                    if trouble::lacks_model(&failure) {
+                        trouble::name_others(&mut failure, &model.name, self.models().await);
+                    }
+                    return Err(failure);
+                }
             }
         }
+    }
+
+    /// Names of the provider's models: a server on this machine is asked for them, of others the catalog
+    /// knows some. None where that tells nothing.
+    pub async fn models(&self) -> Vec<String> {
+        match self.provider.local {
+            true => self.listed().await.unwrap_or_default(),
+            false => catalog::models(&self.provider.id).map(str::to_owned).collect(),
+        }
+    }
+
+    /// The names of the provider's own list; None where it gives none, or not soon.
+    pub async fn listed(&self) -> Option<Vec<String>> {
+        let url = models::url(&self.provider).ok()?;
+        let body = self.get_json(&url, MODELS).await.ok()?;
+        Some(models::list(&body)?.into_iter().map(|one| one.name).collect())
     }
 
     /// The provider with the key to send, and the headers of a request over this wire.
@@ -183,7 +213,9 @@ impl HttpClient {
             match tries.next(fault.cause, fault.hint, dice()) {
                 Next::Again { wait, attempt, of } => {
                     let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
-                    hear(Progress::Again { attempt, of, wait_ms, why: fault.failure.to_string() });
+                    let why = fault.failure.to_string();
+                    let trouble = fault.failure.trouble().map(|known| known.kind.clone()).unwrap_or_default();
+                    hear(Progress::Again { attempt, of, wait_ms, why, trouble });
                     (self.sleep)(wait).await;
                 }
                 Next::Poll(wait) => {

@@ -86,8 +86,7 @@ mod tests {
             ("status 500: 'temperature' is not supported", None),
             ("status 400: 'seed' is not supported", None),
         ] {
-            let message = format!("acme (model m) answered with {words}");
-            let failure = Failure::Failed { message, partial: String::new() };
+            let failure = Failure::failed(format!("acme (model m) answered with {words}"));
             assert_eq!(field(given, &failure), expected, "{words}");
         }
         assert_eq!(field(given, &Failure::NoTools("status 400: 'store' is not supported".into())), None);

@@ -176,7 +176,7 @@ async fn json(
 fn fail(at: &Place, broken: Broken, why: &str) -> Fault {
     match broken.error {
         Some((message, kind)) => error::from_stream(at, message, kind, broken.partial),
-        None => error::broken(at, Cause::Stream, why, broken.partial),
+        None => Fault::after(error::broken(at, Cause::Stream, why, broken.partial), broken.tokens),
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
-use crate::model::Model;
+use crate::model::{Model, Trouble, TroubleKind};
 use crate::wire::prompt::{Piece, Prompt};
 use crate::wire::{Answer, Client, Failure, Progress};
 
@@ -100,7 +100,10 @@ impl Client for Cutting {
                  without a word; {REMEDY}",
                 model.name
             );
-            return Err(Failure::TooLong { message, window: None });
+            let kind = TroubleKind::TooLong { tokens: Some(sent), window: Some(window), alone: false };
+            let (provider, name) = (model.provider.clone(), model.name.clone());
+            let trouble = Trouble { kind, provider, model: name, ..Trouble::default() };
+            return Err(Failure::TooLong { message, window: None, trouble: Box::new(trouble) });
         }
         let answer = self.inner.ask(model, prompt, hear, cancel).await?;
         if let Some(warning) = self.notice(sent, answer.usage.input) {

@@ -14,7 +14,7 @@ impl Provider {
     pub fn url(&self, path: &str) -> Result<Url, Failure> {
         let mut url = parse(&self.base_url).ok_or_else(|| {
             let (id, given) = (&self.id, &self.base_url);
-            Failure::Setup(format!("the base_url of provider {id} is no http address: {given:?}"))
+            Failure::setup(format!("the base_url of provider {id} is no http address: {given:?}"))
         })?;
         let base = url.path().trim_end_matches('/').to_owned();
         let whole = PATHS.iter().find_map(|known| base.strip_suffix(known));
@@ -113,7 +113,7 @@ mod tests {
             assert_eq!(url.as_str(), expected);
         }
         for base in ["", "ftp://h.example", "http://", "not a host"] {
-            assert!(matches!(Provider::new("x", base).url("/p"), Err(Failure::Setup(_))), "{base}");
+            assert!(matches!(Provider::new("x", base).url("/p"), Err(Failure::Setup { .. })), "{base}");
         }
     }
 

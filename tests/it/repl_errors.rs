@@ -1,0 +1,183 @@
+//! What a session says of a request that failed, and what a key does about it: the real binary on a terminal.
+
+use serde_json::{Value, json};
+
+use crate::kit::Tack;
+use crate::server::*;
+use crate::tty::{Shown, Tty};
+
+/// What stands in an empty composer.
+const EMPTY: &str = "Ask, or / for commands";
+/// The row over it after a turn that failed.
+const OFFER: &str = "r retries · ↑ edits";
+
+fn start(tack: &Tack, args: &[&str]) -> Tty {
+    let tty = Tty::start(&tack.command(args), 100, 30);
+    tty.wait_for("the composer", |shown| shown.has(EMPTY));
+    tty
+}
+
+fn idle(shown: &Shown) -> bool {
+    shown.has(EMPTY) && !shown.has("esc to stop")
+}
+
+/// What the person said, in the requests for a reply.
+fn asked(server: &Server) -> Vec<(Value, Vec<String>)> {
+    let posts = server.requests().into_iter().filter(|request| request.method == "POST");
+    let words = |request: Request| {
+        let body = request.chat();
+        let messages = body["messages"].as_array().unwrap();
+        let own = messages.iter().filter(|message| message["role"] == "user");
+        let said = own.filter_map(|message| message["content"].as_str());
+        (request.body["model"].clone(), said.map(str::to_owned).collect())
+    };
+    posts.map(words).collect()
+}
+
+#[test]
+fn what_failed_is_sent_again_by_a_key_and_said_once() {
+    let server = Server::start(vec![error(500, "oops"), error(500, "oops"), says("there it is")]);
+    let tack = Tack::new(&server);
+    let mut tty = start(&tack, &[]);
+    tty.keys("find it\r");
+    let shown = tty.wait_for("the offer", |shown| shown.has(OFFER));
+    assert!(shown.has("✗ mock: server error 500: oops"), "{}", shown.rows.join("\n"));
+    // Any other key types, and what was said can be had back.
+    tty.keys("\x1b[A");
+    tty.wait_for("the message", |shown| shown.count("› find it") == 2 && !shown.has(OFFER));
+    tty.keys("\x03");
+    tty.wait_for("the offer", |shown| shown.has(OFFER));
+    tty.keys("r");
+    tty.wait_for("the answer", |shown| shown.has("there it is") && idle(shown) && !shown.has(OFFER));
+    let asked = asked(&server);
+    assert_eq!(asked.len(), 3);
+    assert_eq!(asked[2], asked[0]);
+    // Afterwards the letter is a letter.
+    tty.keys("r");
+    tty.wait_for("the letter", |shown| shown.has("› r") && !shown.has(EMPTY));
+}
+
+#[test]
+fn a_session_that_ended_with_a_failure_can_be_asked_again() {
+    let server = Server::start(vec![error(500, "oops"), error(500, "oops"), says("there it is")]);
+    let tack = Tack::new(&server);
+    let mut tty = start(&tack, &[]);
+    tty.keys("find it\r");
+    tty.wait_for("the offer", |shown| shown.has(OFFER));
+    tty.keys("\x04");
+    assert_eq!(tty.exit_code(), 0);
+    let mut tty = start(&tack, &["resume", "--last"]);
+    let shown = tty.wait_for("the offer", |shown| shown.has(OFFER));
+    assert!(shown.has("✗ mock: server error 500: oops"), "{}", shown.rows.join("\n"));
+    tty.keys("r");
+    tty.wait_for("the answer", |shown| shown.has("there it is") && idle(shown));
+    let asked = asked(&server);
+    assert_eq!(asked[2].1, ["find it"]);
+}
+
+#[test]
+fn a_refused_key_is_told_by_its_variable_and_its_end() {
+    let server = Server::start(vec![error(401, "bad key sk-0123456789-3f2a, see {\"x\":1}")]);
+    let tack = Tack::new(&server).env("MOCK_KEY", "sk-0123456789-3f2a");
+    tack.config(&format!("{}env_key = \"MOCK_KEY\"\n", Tack::config_for(&server)));
+    let mut tty = start(&tack, &[]);
+    tty.keys("hi\r");
+    let shown = tty.wait_for("the failure", |shown| shown.has(OFFER));
+    let words = "✗ mock refused the key from MOCK_KEY (ends …3f2a). /provider to change it.";
+    assert!(shown.has(words) && !shown.has("{"), "{}", shown.rows.join("\n"));
+    // All that the server sent, but for the key.
+    tty.keys("\x14");
+    tty.wait_for("the details", |shown| shown.has("bad key [secret], see"));
+    assert!(!String::from_utf8_lossy(&tty.bytes()).contains("sk-0123456789"));
+}
+
+#[test]
+fn a_summary_makes_room_for_what_was_too_long() {
+    let server = Server::start(vec![
+        says("the first answer"),
+        too_long(40_030, 32_768),
+        // No summary for now.
+        error(400, "not now"),
+        says("They greeted."),
+        says("the second answer"),
+    ]);
+    let tack = Tack::new(&server);
+    let mut tty = start(&tack, &[]);
+    tty.keys("hi\r");
+    tty.wait_for("the answer", |shown| shown.has("the first answer") && idle(shown));
+    tty.keys("and more\r");
+    let shown = tty.wait_for("the offer", |shown| shown.has("c compacts and retries · r retries"));
+    let words = "✗ 40.0k tokens, the model takes 32.8k. /compact, or c to compact and retry";
+    assert!(shown.has(words), "{}", shown.rows.join("\n"));
+    tty.keys("c");
+    tty.wait_for("the answer", |shown| shown.has("the second answer") && idle(shown));
+    let asked = asked(&server);
+    let last = asked.last().unwrap().1.concat();
+    assert!(last.contains("They greeted.") && last.contains("and more"), "{last}");
+}
+
+#[test]
+fn while_a_limit_lasts_another_model_can_be_asked() {
+    let list = json!({ "data": [{ "id": "mock" }, { "id": "spare" }] });
+    let server = Server::with(
+        vec![error(429, "slow down").header("retry-after", "100"), says("from the spare one")],
+        move |request| request.path.ends_with("/models").then(|| json_body(200, &list)),
+    );
+    let tack = Tack::new(&server);
+    let mut tty = start(&tack, &[]);
+    tty.keys("hi\r");
+    tty.wait_for("the limit", |shown| {
+        shown.has("rate limit · try 1 of 1 in ") && shown.has("s · esc stops · s other model")
+    });
+    tty.keys("s");
+    tty.wait_for("the models", |shown| !shown.has(EMPTY) && shown.has("esc"));
+    tty.keys("\x1b");
+    tty.wait_for("the composer", |shown| shown.has(EMPTY));
+    // A name that is not there changes nothing.
+    tty.keys("/model spar\r");
+    tty.wait_for("the names", |shown| {
+        shown.has("✗ mock has no spar. It has: spare, mock. /model lists them")
+    });
+    tty.keys("/model spare\r");
+    tty.wait_for("the answer", |shown| shown.has("from the spare one") && idle(shown));
+    let asked = asked(&server);
+    assert_eq!(asked.iter().map(|(model, _)| model.as_str().unwrap()).collect::<Vec<_>>(), ["mock", "spare"]);
+    assert!(asked[1].1.concat().ends_with("hi"), "{asked:?}");
+}
+
+#[test]
+fn calls_that_do_not_parse_are_told_and_the_harness_is_named_once() {
+    let replies = ["I would look first.", "Let me look.", "I look."];
+    let mut script: Vec<Reply> = replies.into_iter().map(says).collect();
+    script.push(says("```bash\necho COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT\n```"));
+    let server = Server::start(script);
+    let tack = Tack::new(&server);
+    let mut tty = start(&tack, &["--harness", "mini-swe-agent"]);
+    tty.keys("look\r");
+    let shown = tty.wait_for("the offer", |shown| shown.has(OFFER));
+    let hint = "✗ the model's call did not parse (details ctrl+t). If it repeats: /harness";
+    assert_eq!(shown.count(hint), 1, "{}", shown.rows.join("\n"));
+    assert!(shown.has("3 times in a row (details ctrl+t)"));
+    assert!(!shown.has("--harness"), "{}", shown.rows.join("\n"));
+    tty.keys("r");
+    tty.wait_for("the call", |shown| shown.has("Ran echo COMPLETE_TASK"));
+    // What was wrong is told each time, also before the turn that goes on.
+    let told: Vec<usize> = asked(&server).iter().take(4).map(|(_, said)| said.len()).collect();
+    assert_eq!(told, [1, 2, 3, 4]);
+}
+
+#[test]
+fn by_lines_a_letter_alone_sends_it_again() {
+    let server = Server::start(vec![error(500, "oops"), error(500, "oops"), says("there it is")]);
+    let tack = Tack::new(&server);
+    let mut tty = Tty::start(&tack.command(["--plain"]), 100, 40);
+    let last = |shown: &Shown| shown.rows.iter().rev().find(|row| !row.is_empty()).cloned();
+    tty.wait_for("the prompt", |shown| last(shown).as_deref() == Some(">"));
+    tty.keys("find it\n");
+    let shown = tty.wait_for("the offer", |shown| shown.has("r alone on a line sends it again"));
+    assert!(shown.has("error: mock: server error 500: oops"), "{}", shown.rows.join("\n"));
+    assert!(shown.has("warning: server error 500; try 1 of 1 in 1s"), "{}", shown.rows.join("\n"));
+    tty.keys("r\n");
+    tty.wait_for("the answer", |shown| shown.has("there it is") && last(shown).as_deref() == Some(">"));
+    assert_eq!(asked(&server)[2], asked(&server)[0]);
+}
