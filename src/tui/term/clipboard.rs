@@ -230,9 +230,7 @@ mod tests {
         ] {
             let dir = desktop(
                 program,
-                &format!(
-                    "PATH=/usr/bin:/bin; echo \"$*\" >\"$(dirname \"$0\")\"/args; cat >\"$(dirname \"$0\")\"/got"
-                ),
+                "PATH=/usr/bin:/bin; echo \"$*\" >\"$(dirname \"$0\")\"/args; cat >\"$(dirname \"$0\")\"/got",
             );
             let path = dir.path().to_str().unwrap().to_owned();
             let done = write(text.clone(), |name| match name {
