@@ -1,6 +1,9 @@
 //! What each kind of text looks like, by theme. The only place that names a colour.
 
+use std::path::PathBuf;
+
 use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::Line;
 
 /// Which set of colours. Nothing is said by colour alone, so each of them can be left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,10 +17,20 @@ pub enum Theme {
     Plain,
 }
 
+/// What goes to the terminal with the text besides how it looks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Extras {
+    #[default]
+    None,
+    /// Links, and marks where turns begin. Paths lead to files below this folder; None: nowhere, as over ssh.
+    Sent { folder: Option<PathBuf> },
+}
+
 /// Styles by what they are for.
 #[derive(Clone, Debug)]
 pub struct Palette {
     pub theme: Theme,
+    pub extras: Extras,
     pub text: Style,
     /// Secondary text.
     pub dim: Style,
@@ -41,6 +54,9 @@ pub struct Palette {
     pub code: Style,
     pub link: Style,
     pub quote: Style,
+    /// What a search found, and the place one is at.
+    pub found: Style,
+    pub found_now: Style,
     pub syntax: Syntax,
 }
 
@@ -56,6 +72,10 @@ pub struct Syntax {
 }
 
 impl Palette {
+    pub fn with(self, extras: Extras) -> Self {
+        Self { extras, ..self }
+    }
+
     pub fn new(theme: Theme) -> Self {
         let plain = Style::new();
         let (bold, dim) = (plain.add_modifier(Modifier::BOLD), plain.add_modifier(Modifier::DIM));
@@ -86,6 +106,7 @@ impl Palette {
         let accent = pick(rgb(0x5f, 0xb3, 0xd9), rgb(0x05, 0x69, 0xa8), Color::Cyan);
         Self {
             theme,
+            extras: Extras::None,
             text: plain,
             dim: secondary,
             accent,
@@ -104,6 +125,8 @@ impl Palette {
             code: accent,
             link: accent.add_modifier(Modifier::UNDERLINED),
             quote: secondary,
+            found: plain.add_modifier(Modifier::UNDERLINED | Modifier::BOLD),
+            found_now: plain.add_modifier(Modifier::REVERSED),
             syntax: Syntax {
                 keyword: pick(rgb(0xc5, 0x93, 0xd8), rgb(0x86, 0x2f, 0xa6), Color::Magenta),
                 string: green,
@@ -116,8 +139,37 @@ impl Palette {
     }
 }
 
+impl Palette {
+    /// Gives a line that has colours of this palette those of another.
+    pub fn recolour(&self, line: &mut Line<'_>, to: &Self) {
+        let pairs = self.colours().into_iter().zip(to.colours());
+        let pairs: Vec<(Color, Color)> = pairs.filter_map(|(from, to)| Some((from?, to?))).collect();
+        let other = |style: &mut Style| {
+            for colour in [&mut style.fg, &mut style.bg].into_iter().flatten() {
+                if let Some((_, to)) = pairs.iter().find(|(from, _)| from == colour) {
+                    *colour = *to;
+                }
+            }
+        };
+        other(&mut line.style);
+        line.spans.iter_mut().for_each(|span| other(&mut span.style));
+    }
+
+    /// Each colour that says something, in one order.
+    fn colours(&self) -> [Option<Color>; 14] {
+        let s = &self.syntax;
+        let text =
+            [self.dim, self.accent, self.good, self.bad, self.warn, s.keyword, s.number, s.kind, s.function];
+        let behind = [self.user, self.added, self.removed, self.added_word, self.removed_word];
+        let mut all = text.iter().map(|style| style.fg).chain(behind.iter().map(|style| style.bg));
+        std::array::from_fn(|_| all.next().flatten())
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use ratatui::text::Span;
+
     use super::*;
 
     /// Relative luminance, as WCAG 2 defines it.
@@ -130,24 +182,53 @@ mod tests {
         0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b)
     }
 
+    fn contrast(text: Color, behind: Color) -> f64 {
+        let (a, b) = (luminance(text), luminance(behind));
+        (a.max(b) + 0.05) / (a.min(b) + 0.05)
+    }
+
+    /// The colour of plain text is the terminal's: a usual one.
     #[test]
-    fn text_can_be_read_on_its_background() {
-        for (theme, back) in [
-            (Theme::Dark, Color::Rgb(0, 0, 0)),
-            (Theme::Dark, Color::Rgb(0x1e, 0x1e, 0x1e)),
-            (Theme::Light, Color::Rgb(255, 255, 255)),
+    fn text_can_be_read_on_whatever_is_behind_it() {
+        for (theme, plain, backs) in [
+            (Theme::Dark, Color::Rgb(0xcc, 0xcc, 0xcc), [Color::Rgb(0, 0, 0), Color::Rgb(0x1e, 0x1e, 0x2e)]),
+            (
+                Theme::Light,
+                Color::Rgb(0x33, 0x33, 0x33),
+                [Color::Rgb(255, 255, 255), Color::Rgb(0xfd, 0xf6, 0xe3)],
+            ),
         ] {
             let p = Palette::new(theme);
             let s = &p.syntax;
-            for style in [
-                p.dim, p.accent, p.good, p.bad, p.warn, p.code, p.link, s.keyword, s.string, s.comment,
-                s.number, s.kind, s.function,
-            ] {
-                let (a, b) = (luminance(style.fg.unwrap()), luminance(back));
-                let contrast = (a.max(b) + 0.05) / (a.min(b) + 0.05);
-                assert!(contrast >= 4.5, "{theme:?}: {style:?} on {back:?} has {contrast:.1}");
+            let read = |style: Style, behind: Color| {
+                let contrast = contrast(style.fg.unwrap_or(plain), behind);
+                assert!(contrast >= 4.5, "{theme:?}: {style:?} on {behind:?} has {contrast:.2}");
+            };
+            let code = [s.keyword, s.string, s.comment, s.number, s.kind, s.function];
+            let words = [p.text, p.dim, p.accent, p.good, p.bad, p.warn, p.code, p.link, p.quote];
+            for back in backs {
+                code.iter().chain(&words).for_each(|style| read(*style, back));
+            }
+            // What stands on a tint: plain text, and the numbers of lines before it.
+            for tint in [p.user, p.added, p.removed, p.added_word, p.removed_word] {
+                read(p.text, tint.bg.unwrap());
+            }
+            for tint in [p.added, p.removed] {
+                read(p.dim, tint.bg.unwrap());
             }
         }
+    }
+
+    #[test]
+    fn a_line_gets_the_colours_of_another_palette() {
+        let (dark, light) = (Palette::new(Theme::Dark), Palette::new(Theme::Light));
+        let line = |p: &Palette| {
+            Line::from_iter([Span::styled("a", p.dim), Span::styled("b", p.user), Span::raw("c")])
+                .style(p.bad)
+        };
+        let mut changed = line(&dark);
+        dark.recolour(&mut changed, &light);
+        assert_eq!(changed, line(&light));
     }
 
     #[test]

@@ -18,7 +18,7 @@ use super::approval::NewText;
 use super::composer::{Keymap, editor};
 use super::host::{Host, Opened, Reach};
 use super::live::STEP;
-use super::palette::Theme;
+use super::palette::{Extras, Palette, Theme};
 use super::term::{
     Guard, Input, Output, Reader, Reflow, Said, Screen, Signals, Suspended, Wishes, escape, input, probe,
 };
@@ -61,7 +61,8 @@ pub async fn run(host: Arc<dyn Host>, opened: Opened, start: Start) -> io::Resul
     let (keymap, conflicts) =
         Keymap::with(start.keys.iter().map(|(name, keys)| (name.as_str(), keys.as_str())));
     let kept = Kept { keymap, state: start.state.clone(), wake: Arc::new(move || wake.notify_one()) };
-    let mut app = App::new(host, opened, kept, (size, theme));
+    let palette = Palette::new(theme).with(extras(start.env, &opened.facts.cwd));
+    let mut app = App::new(host, opened, kept, (size, palette));
     let Some(events) = app.changed() else { return Ok(1) };
     let mut screen = Screen::new(Output, size).reflow(Reflow::guess(start.env));
     screen.set_theme(theme);
@@ -152,6 +153,9 @@ impl Stage {
             self.app.repaint(&mut self.screen);
         }
         self.app.draw(&mut self.screen, now)?;
+        if let Some(how) = self.app.ended() {
+            self.screen.send(&escape::turn_ended(how))?;
+        }
         // Behind the frame: a key is seen before it is kept.
         self.app.save(now);
         (self.dirty, self.drawn) = (None, Some(now));
@@ -179,12 +183,13 @@ impl Stage {
                 self.app.set_focus(focused);
                 Want::Nothing
             }
-            Input::Background(theme) => {
-                if self.app.set_background(theme) {
+            Input::Background(theme) => match self.app.set_background(theme) {
+                Some(theme) => {
                     self.screen.set_theme(theme);
+                    Want::Repaint
                 }
-                Want::Frame
-            }
+                None => Want::Nothing,
+            },
             Input::Reflow(reflow) => {
                 self.screen.set_reflow(reflow);
                 Want::Nothing
@@ -227,6 +232,7 @@ impl Stage {
             Want::Nothing => return Ok(None),
             Want::Frame => {}
             Want::Repaint => self.app.repaint(&mut self.screen),
+            Want::Unfold => self.app.unfold(&mut self.screen, Instant::now())?,
             Want::Suspend => {
                 self.screen.leave()?;
                 reader.pause();
@@ -249,10 +255,15 @@ impl Stage {
                 self.app.revised(came, Instant::now());
             }
             Want::PasteClipboard => self.app.paste_clipboard(env),
-            Want::Copy(text) => match escape::copy(&text) {
-                Some(sequence) => self.screen.send(&sequence)?,
-                None => self.app.note("too long for the clipboard; ctrl+t and r show it raw"),
-            },
+            Want::Copy(text) => {
+                // Nobody says whether a terminal heeds it, so the desktop is told too.
+                let sent = escape::copy(&text);
+                if let Some(sequence) = &sent {
+                    self.screen.send(sequence)?;
+                }
+                let long = "too long for the terminal's clipboard; ctrl+t and r show it raw";
+                self.app.copy_to_desktop(text, env, sent.is_none().then_some(long));
+            }
             Want::Exit(code) => return Ok(Some(code)),
         }
         self.dirty = Some(self.dirty.map_or(pace, |before| before.min(pace)));
@@ -267,9 +278,9 @@ impl Stage {
     ) -> io::Result<T> {
         self.screen.leave()?;
         reader.pause();
-        guard.pause();
+        let lent = guard.lend();
         let done = work();
-        guard.resume()?;
+        guard.take_back(lent)?;
         reader.resume();
         Ok(done)
     }
@@ -319,6 +330,16 @@ fn theme(env: Env) -> Theme {
         return Theme::Ansi;
     }
     probe::guess(env("COLORFGBG").as_deref()).unwrap_or(Theme::Dark)
+}
+
+/// Whether links and marks are sent. Those who want no colours get none of them either: they are looks too.
+fn extras(env: Env, cwd: &Path) -> Extras {
+    if !probe::skips_unknown(env) || theme(env) == Theme::Plain {
+        return Extras::None;
+    }
+    // Over ssh the files are not where the terminal is.
+    let far = ["SSH_CONNECTION", "SSH_TTY"].iter().any(|name| env(name).is_some());
+    Extras::Sent { folder: (!far).then(|| cwd.to_owned()) }
 }
 
 /// Has the person's editor change a text.

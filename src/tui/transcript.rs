@@ -3,9 +3,12 @@
 //! A row is given to the screen once. The reply that streams and a group of looks that may still grow are
 //! the open end: drawn in the viewport until they are whole.
 
+use std::collections::BTreeSet;
+
 use ratatui::text::{Line, Span};
 
-use super::cell::{Called, Cell, View, is_look};
+use super::cell::{Called, Cell, Fold, View, is_look};
+use super::palette::Palette;
 use super::text::{self, Markdown};
 
 /// How a reply's text is to be taken while it streams.
@@ -34,6 +37,8 @@ pub struct Transcript {
     /// Looks in a row.
     looks: Vec<Called>,
     last: Option<Sort>,
+    /// Cells that were unfolded where they stand.
+    unfolded: BTreeSet<usize>,
 }
 
 /// What decides whether an empty row stands between two cells.
@@ -177,7 +182,7 @@ impl Transcript {
             if count >= most {
                 break;
             }
-            let mut rows = cell.rows(view);
+            let mut rows = self.rows_of(at, view);
             let before = at.checked_sub(1).map(|at| sort(&self.cells[at]));
             if gap(before, sort(cell)) && !rows.is_empty() {
                 rows.insert(0, Line::default());
@@ -189,12 +194,56 @@ impl Transcript {
         rows[rows.len().saturating_sub(most)..].to_vec()
     }
 
+    /// The newest cell that leaves something out, or did before it was unfolded.
+    pub fn newest_fold(&self, palette: &Palette) -> Option<usize> {
+        self.cells.iter().rposition(|cell| cell.folds(palette))
+    }
+
+    /// Unfolds a cell where it stands, or folds it again. The next rows given of it are the other ones; those
+    /// that stand are up to the caller.
+    pub fn turn(&mut self, cell: usize) {
+        if !self.unfolded.remove(&cell) {
+            self.unfolded.insert(cell);
+        }
+    }
+
+    /// All rows that were given from a cell on, made anew.
+    pub fn since(&self, cell: usize, view: View<'_>) -> Vec<Line<'static>> {
+        let mut rows = Vec::new();
+        let mut last = None;
+        for at in cell..self.cells.len() {
+            let more = self.rows_of(at, view);
+            if !more.is_empty() {
+                rows.extend(gap(last, sort(&self.cells[at])).then(Line::default));
+                last = Some(sort(&self.cells[at]));
+                rows.extend(more);
+            }
+        }
+        if let Some(stream) = self.reply.as_ref().filter(|stream| stream.begun) {
+            rows.extend(gap(last, Sort::Words).then(Line::default));
+            rows.extend(stream.anew().finished(view.columns(), view.palette));
+        }
+        rows
+    }
+
+    fn rows_of(&self, cell: usize, view: View<'_>) -> Vec<Line<'static>> {
+        let fold = if self.unfolded.contains(&cell) { Fold::Open } else { view.fold };
+        self.cells[cell].rows(View { fold, ..view })
+    }
+
+    /// What holds its colours has them of another palette from now on.
+    pub fn recolour(&mut self, from: &Palette, to: &Palette) {
+        for cell in &mut self.cells {
+            if let Cell::Board(lines) = cell {
+                lines.iter_mut().for_each(|line| from.recolour(line, to));
+            }
+        }
+    }
+
     /// What of the open reply was given already was drawn over: it is given again.
     pub fn show_again(&mut self, view: View<'_>) {
         let Some(stream) = &mut self.reply else { return };
-        let mut anew = Markdown::new();
-        anew.push(&stream.raw[..stream.fed]);
-        stream.markdown = anew;
+        stream.markdown = stream.anew();
         stream.begun = false;
         let rows = stream.markdown.finished(view.columns(), view.palette);
         self.emit_reply(rows);
@@ -276,6 +325,13 @@ fn sort(cell: &Cell) -> Sort {
 }
 
 impl Stream {
+    /// What it was given so far, of which no row was given yet.
+    fn anew(&self) -> Markdown {
+        let mut anew = Markdown::new();
+        anew.push(&self.raw[..self.fed]);
+        anew
+    }
+
     /// Gives the Markdown what is surely prose.
     fn feed(&mut self) {
         if self.speech == Speech::Prose {
@@ -335,8 +391,7 @@ fn begins_call(line: &str) -> bool {
 mod tests {
     use super::*;
     use crate::model::{Action, Outcome, Read};
-    use crate::tui::cell::Fold;
-    use crate::tui::palette::{Palette, Theme};
+    use crate::tui::palette::Theme;
 
     fn with(act: impl Fn(&mut Transcript, View<'_>)) -> (String, String, Vec<Cell>) {
         let palette = Palette::new(Theme::Plain);

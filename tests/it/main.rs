@@ -71,6 +71,7 @@ mod repl_ask;
 mod repl_bad;
 mod repl_choose;
 mod repl_commands;
+mod repl_draw;
 mod repl_errors;
 mod repl_more;
 mod repl_plain;

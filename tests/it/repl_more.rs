@@ -19,7 +19,7 @@ fn start(tack: &Tack, args: &[&str]) -> Tty {
 }
 
 fn idle(shown: &Shown) -> bool {
-    shown.has(EMPTY)
+    shown.has(EMPTY) && !shown.has("esc to stop")
 }
 
 /// Names of the tools that a request offers.
@@ -120,9 +120,9 @@ fn a_long_message_and_a_flood_are_folded_and_counted() {
     tty.keys("\r");
     let shown = tty.wait_for("the answer", |shown| shown.has("read") && idle(shown));
     assert_eq!((shown.count("said 0"), shown.count("said 499")), (1, 0));
-    assert!(shown.lines.iter().any(|line| line.contains("… +480 lines · ctrl+t")), "{:?}", shown.lines);
+    assert!(shown.lines.iter().any(|line| line.contains("… +480 lines · ctrl+o")), "{:?}", shown.lines);
     // Ten rows of two hundred thousand are shown; a mark in the middle is no line of the output.
-    let left = shown.lines.iter().find_map(|line| line.trim().strip_prefix("│ … +")).unwrap();
+    let left = shown.lines.iter().find_map(|line| line.trim().strip_prefix("└ +")).unwrap();
     let left: u64 = left.split(' ').next().unwrap().parse().unwrap();
     assert!((199_980..=200_010).contains(&left), "{left}");
 }

@@ -210,7 +210,9 @@ fn a_shell_can_suspend_and_continue_it() {
     tty.keys(&format!("{ROLE}=1 {}\r", words.join(" ")));
     tty.wait_for("the program", |shown| shown.has("status 70x16"));
     tty.keys("ab\x1a");
-    let shown = tty.wait_for("the shell again", |shown| shown.has("Stopped"));
+    let shown = tty.wait_for("the shell again", |shown| {
+        shown.has("Stopped") && shown.rows.iter().rfind(|row| !row.is_empty()).is_some_and(|row| row == "$")
+    });
     // The shell itself wants pastes marked.
     assert!(shown.modes.iter().all(|mode| mode == "?2004"), "{shown:?}");
     tty.resize(66, 16);

@@ -9,8 +9,9 @@ use ratatui::text::Line;
 
 use super::{App, view};
 use crate::tui::live;
+use crate::tui::pager::Pager;
 use crate::tui::status::Status;
-use crate::tui::term::{Alternate, Screen};
+use crate::tui::term::{Alternate, Replaced, Screen};
 use crate::tui::text;
 
 /// Rows of a composer, at most; it scrolls inside.
@@ -75,6 +76,25 @@ impl App {
         let rows = self.transcript.last_rows(usize::from(self.size.height) * 2, view);
         screen.repaint(&rows);
         self.transcript.show_again(view);
+    }
+
+    /// Unfolds the newest folded cell, or folds it again: where it stands, if all of it can be seen and has room
+    /// there, else in the pager.
+    pub fn unfold<W: Write>(&mut self, screen: &mut Screen<W>, now: Instant) -> io::Result<()> {
+        let Some(cell) = self.transcript.newest_fold(&self.palette) else {
+            self.note("nothing is folded here; ctrl+t shows everything");
+            return Ok(());
+        };
+        // What is due stands below the cell then.
+        self.draw(screen, now)?;
+        let view = view(self.size, &self.palette);
+        let old = self.transcript.since(cell, view);
+        self.transcript.turn(cell);
+        if screen.replace(&old, &self.transcript.since(cell, view)) == Replaced::Not {
+            self.transcript.turn(cell);
+            self.pager = Some(Pager::at(cell));
+        }
+        Ok(())
     }
 
     fn parts(&mut self, now: Instant) -> Parts {
@@ -178,7 +198,11 @@ impl App {
     pub fn title(&self) -> String {
         let folder = self.facts.cwd.file_name().map(|name| name.to_string_lossy().into_owned());
         let folder = text::clean_line(&folder.unwrap_or_default()).into_owned();
-        let mark = if self.working() { "✳ " } else { "" };
+        let mark = match (self.asks.is_empty(), self.working()) {
+            (false, _) => "● needs you · ",
+            (true, true) => "⠸ ",
+            (true, false) => "",
+        };
         format!("{mark}tack · {folder}")
     }
 }

@@ -9,6 +9,8 @@ use super::{App, Want, view};
 use crate::tui::cell::{Called, Cell, Tone};
 use crate::tui::host::Speaks;
 use crate::tui::live::{Live, Pause};
+use crate::tui::palette::Extras;
+use crate::tui::term::escape::TurnEnd;
 use crate::tui::turn;
 
 impl App {
@@ -83,7 +85,10 @@ impl App {
             self.show(told);
         }
         match item.body {
-            Body::User(said) => self.show(Cell::Said { text: said.text, images: said.images.len() }),
+            Body::User(said) => {
+                self.marked = self.palette.extras != Extras::None;
+                self.show(Cell::Said { text: said.text, images: said.images.len() });
+            }
             Body::Assistant(reply) => self.reply(&reply),
             Body::Result(result) => self.result(result, now),
             // Switches and ends are told of by events.
@@ -149,6 +154,8 @@ impl App {
                 true
             }
         };
+        let how = if stopped { TurnEnd::Bad } else { TurnEnd::Good };
+        self.ended = std::mem::take(&mut self.marked).then_some(how);
         self.link.stopper.rearm();
         self.composer.set_state(crate::tui::composer::State::Idle);
         self.mark_attention(lasted, stopped);

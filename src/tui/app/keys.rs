@@ -91,7 +91,7 @@ impl App {
             Act::PasteClipboard => Want::PasteClipboard,
             Act::CycleMode => self.cycle_mode(),
             Act::Transcript => self.open_pager(),
-            Act::Fold => self.open_pager(),
+            Act::Fold => Want::Unfold,
             Act::ModelPicker => self.command("model", "", now),
             Act::HarnessPicker => self.command("harness", "", now),
             Act::KeySheet => self.command("keys", "", now),

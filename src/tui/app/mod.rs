@@ -39,7 +39,8 @@ use super::live::Live;
 use super::overlay::Overlay;
 use super::overlay::harness::History;
 use super::pager::Pager;
-use super::palette::{Palette, Theme};
+use super::palette::{Extras, Palette, Theme};
+use super::term::escape::TurnEnd;
 use super::transcript::Transcript;
 use super::turn::Turn;
 
@@ -55,6 +56,8 @@ pub enum Want {
     Frame,
     /// What is on the screen is to be drawn anew.
     Repaint,
+    /// Unfold the newest folded cell, or fold it again.
+    Unfold,
     /// Give the terminal back, stop, and take it again when told to go on.
     Suspend,
     /// Give the terminal to an editor.
@@ -96,6 +99,9 @@ pub struct App {
     focused: bool,
     /// What a person who looks elsewhere is to be told.
     notice: Option<&'static str>,
+    /// The terminal was told that a turn began, and is to be told how it ended.
+    marked: bool,
+    ended: Option<TurnEnd>,
     /// Events of another session, for the loop to hear from now on.
     changed: Option<Receiver<Event>>,
     /// The harness before this one.
@@ -187,13 +193,18 @@ impl Spent {
 }
 
 impl App {
-    pub fn new(host: Arc<dyn Host>, opened: Opened, settings: Kept, (size, theme): (Size, Theme)) -> Self {
+    pub fn new(
+        host: Arc<dyn Host>,
+        opened: Opened,
+        settings: Kept,
+        (size, palette): (Size, Palette),
+    ) -> Self {
         let Opened { link, events, facts, items, warnings } = opened;
         let composer = composer(&settings, &facts);
         let mut app = Self {
             host,
             link,
-            palette: Palette::new(theme),
+            palette,
             size,
             transcript: Transcript::default(),
             live: None,
@@ -210,6 +221,8 @@ impl App {
             leaving: None,
             focused: true,
             notice: None,
+            marked: false,
+            ended: None,
             changed: Some(events),
             before: None,
             next: None,
@@ -265,13 +278,17 @@ impl App {
         self.transcript.push(cell, view);
     }
 
-    /// Takes up what the terminal says of its background, where colours were to be had at all.
-    pub fn set_background(&mut self, theme: Theme) -> bool {
-        let coloured = matches!(self.palette.theme, Theme::Dark | Theme::Light);
-        if coloured {
-            self.palette = Palette::new(theme);
+    /// Takes up what the terminal says of its background, where colours were to be had at all. Some: colours are
+    /// others from now on, also of what stands.
+    pub fn set_background(&mut self, theme: Theme) -> Option<Theme> {
+        let before = self.palette.theme;
+        if !matches!(before, Theme::Dark | Theme::Light) || theme == before {
+            return None;
         }
-        coloured
+        let palette = Palette::new(theme).with(self.palette.extras.clone());
+        self.transcript.recolour(&self.palette, &palette);
+        self.palette = palette;
+        Some(theme)
     }
 
     /// What the file index found since.
@@ -370,6 +387,9 @@ impl App {
         self.changed = Some(events);
         self.composer = composer(&self.settings, &facts);
         self.spent = Spent::new(&facts.speaks.model);
+        if let Extras::Sent { folder: Some(folder) } = &mut self.palette.extras {
+            folder.clone_from(&facts.cwd);
+        }
         self.facts = facts;
         (self.live, self.session) = (None, None);
         // What was to be said waits where it was typed: it was meant for another session.
@@ -397,6 +417,11 @@ impl App {
     /// What somebody who looks elsewhere is to be told; once.
     pub fn notice(&mut self) -> Option<&'static str> {
         self.notice.take()
+    }
+
+    /// How a turn ended that the terminal saw begin; once.
+    pub fn ended(&mut self) -> Option<TurnEnd> {
+        self.ended.take()
     }
 
     pub fn set_focus(&mut self, focused: bool) {

@@ -148,6 +148,9 @@ impl App {
 
     /// Tells a person who looks elsewhere that the turn is over.
     pub(super) fn mark_attention(&mut self, lasted: Duration, stopped: bool) {
-        self.notice = (!self.focused && (lasted >= LONG || stopped)).then_some("tack is done");
+        // What is queued goes on at once.
+        let done = lasted >= LONG && self.queue.is_empty();
+        let words = if stopped { "tack stopped" } else { "tack is done" };
+        self.notice = (!self.focused && (done || stopped)).then_some(words);
     }
 }

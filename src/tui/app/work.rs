@@ -65,6 +65,23 @@ impl App {
         });
     }
 
+    /// Puts a text into the desktop's clipboard; says `otherwise` if that cannot be done.
+    pub fn copy_to_desktop(
+        &mut self,
+        text: String,
+        env: fn(&str) -> Option<String>,
+        otherwise: Option<&'static str>,
+    ) {
+        self.jobs.0.spawn(async move {
+            let copied = clipboard::write(text, env).await;
+            Box::new(move |app: &mut App| {
+                let Some(note) = otherwise.filter(|_| !copied) else { return Want::Nothing };
+                app.note(note);
+                Want::Frame
+            }) as Done
+        });
+    }
+
     /// Waits for an answer of the agent's.
     pub(super) fn ask<T: Send + 'static>(
         &mut self,

@@ -2,10 +2,10 @@
 
 use ratatui::text::{Line, Span};
 
-use crate::model::{Action, Outcome, State, TodoItem, TodoStatus};
+use crate::model::{Action, Outcome, Read, State, TodoItem, TodoStatus};
 
 use super::{Called, Fold, View, change};
-use crate::tui::palette::Palette;
+use crate::tui::palette::{Extras, Palette};
 use crate::tui::text::{self, Hang};
 
 /// Lines of output that stay when it is folded: the first, which often say what is done, and the last, which
@@ -66,11 +66,22 @@ fn title(called: &Called, view: View<'_>) -> Line<'static> {
     let room = view.columns().saturating_sub(tail.iter().map(|span| text::width(&span.content)).sum());
     let bullet = if called.failed() { p.bad } else { p.dim };
     let (verb, rest) = words(action);
-    let head = Line::from(vec![
-        Span::styled("• ", bullet),
-        Span::styled(verb, p.strong),
-        Span::raw(if rest.is_empty() { String::new() } else { format!(" {rest}") }),
-    ]);
+    let blank = if rest.is_empty() { "" } else { " " };
+    let mut head = vec![Span::styled("• ", bullet), Span::styled(verb, p.strong)];
+    match (action, &p.extras) {
+        (
+            Action::Read(Read { path, .. })
+            | Action::Write { path, .. }
+            | Action::Rewrite { path, .. }
+            | Action::Edit { path, .. }
+            | Action::Insert { path, .. }
+            | Action::List { path, .. }
+            | Action::Notebook { path, .. },
+            Extras::Sent { folder: Some(folder) },
+        ) => head.extend([Span::raw(blank), text::link::path(rest, path, folder)]),
+        _ => head.push(Span::raw(format!("{blank}{rest}"))),
+    }
+    let head = Line::from(head);
     let mut line = text::fit(head, room.max(12));
     line.spans.extend(tail);
     text::fit(line, view.columns())
@@ -172,7 +183,7 @@ fn more_of_command(command: &str, view: View<'_>) -> Vec<Line<'static>> {
         .collect();
     if shown < lines.len() {
         let left = plural((lines.len() - shown) as u64, "line");
-        rows.push(text::fit(Line::styled(format!("    … +{left} · ctrl+t"), p.dim), view.columns()));
+        rows.push(text::fit(Line::styled(format!("    … +{left}{}", text::UNFOLDS), p.dim), view.columns()));
     }
     rows
 }
@@ -196,21 +207,24 @@ fn hanging(outcome: &Outcome, view: View<'_>) -> Vec<Line<'static>> {
         Fold::Open => text::wrap(&Line::styled(line.to_owned(), p.dim), view.columns(), bar("  │ ")),
     };
     let (head, tail) = match view.fold {
-        Fold::Folded if lines.len() > FIRST + LAST + 1 => (FIRST, LAST),
+        Fold::Folded if lines.len() > FIRST + LAST + 2 => (FIRST, LAST),
         Fold::Folded => (lines.len(), 0),
         Fold::Open if lines.len() > MOST => (MOST / 2, MOST / 2),
         Fold::Open => (lines.len(), 0),
     };
     let mut rows: Vec<Line<'static>> = lines[..head].iter().flat_map(|line| row(line)).collect();
-    if head + tail < lines.len() {
-        // What did not even get here counts too.
-        let lost = outcome.cut.as_ref().map_or(0, |cut| cut.left_out_lines);
-        let left = plural((lines.len() - head - tail) as u64 + lost, "line");
-        let key = if view.fold == Fold::Folded { " · ctrl+t" } else { "" };
-        rows.push(text::fit(Line::styled(format!("  │ … +{left}{key}"), p.dim), view.columns()));
+    let left_out = lines.len() - head - tail;
+    if left_out > 0 {
+        rows.push(text::fit(Line::styled("  │ ⋯", p.dim), view.columns()));
     }
     rows.extend(lines[lines.len() - tail..].iter().flat_map(|line| row(line)));
-    if let Some(last) = rows.last_mut()
+    if left_out > 0 {
+        // What did not even get here counts too.
+        let lost = outcome.cut.as_ref().map_or(0, |cut| cut.left_out_lines);
+        let left = plural(left_out as u64 + lost, "line");
+        let key = if view.fold == Fold::Folded { text::UNFOLDS } else { "" };
+        rows.push(text::fit(Line::styled(format!("  └ +{left}{key}"), p.dim), view.columns()));
+    } else if let Some(last) = rows.last_mut()
         && let Some(bar) = last.spans.first_mut()
         && bar.content == "  │ "
     {

@@ -4,6 +4,7 @@ use ratatui::text::{Line, Span};
 
 use super::{Fold, View};
 use crate::model::{FileChange, FileChangeKind};
+use crate::tui::palette::Extras;
 use crate::tui::text::{self, diff};
 
 pub(super) fn rows(changes: &[FileChange], view: View<'_>) -> Vec<Line<'static>> {
@@ -13,7 +14,10 @@ pub(super) fn rows(changes: &[FileChange], view: View<'_>) -> Vec<Line<'static>>
         if several {
             rows.push(text::fit(head(change, view), view.columns()));
         }
-        rows.extend(one(change, view));
+        // The line above says all of a file that is gone.
+        if !several || change.kind != FileChangeKind::Removed || view.fold == Fold::Open {
+            rows.extend(one(change, view));
+        }
     }
     rows
 }
@@ -36,8 +40,13 @@ fn head(change: &FileChange, view: View<'_>) -> Line<'static> {
         FileChangeKind::Changed => "",
         FileChangeKind::Removed => "deleted ",
     };
+    let path = match &p.extras {
+        Extras::Sent { folder: Some(folder) } => text::link::path(path, &change.path, folder),
+        Extras::Sent { folder: None } | Extras::None => Span::raw(path),
+    };
     Line::from(vec![
-        Span::styled(format!("  {what}{path}"), p.dim),
+        Span::styled(format!("  {what}"), p.dim),
+        path.patch_style(p.dim),
         Span::styled(format!("  +{}", change.added), p.good),
         Span::styled(format!(" -{}", change.removed), p.bad),
     ])

@@ -8,11 +8,13 @@ mod change;
 mod history;
 mod looks;
 
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
+use serde_json::{Value, json};
 
 use crate::model::{Action, Outcome, State, Trouble};
 
-use super::palette::Palette;
+use super::palette::{Extras, Palette};
 use super::text::{self, Hang};
 use super::trouble;
 
@@ -77,6 +79,9 @@ const SAID: usize = 20;
 /// Of a reply that holds no call that could be read.
 const NOT_PARSED: &str = "the model's call did not parse";
 
+/// Columns in which nothing that is said of a fold is cut.
+const WIDE: u16 = 200;
+
 /// How much of a cell is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fold {
@@ -133,6 +138,26 @@ impl Cell {
         }
     }
 
+    /// Whether it leaves something out, and says so, when it is folded.
+    pub fn folds(&self, palette: &Palette) -> bool {
+        let rows = self.rows(View { width: WIDE, fold: Fold::Folded, palette });
+        rows.iter().any(|row| row.spans.last().is_some_and(|span| span.content.ends_with(text::UNFOLDS)))
+    }
+
+    /// All that is known of it, as text: what a call was given and what came of it, as the session has it.
+    pub fn detail(&self) -> String {
+        match self {
+            Self::Call(called) | Self::Ran(called) => called.detail(),
+            Self::Looks(all) => all.iter().map(Called::detail).collect::<Vec<_>>().join("\n\n"),
+            Self::Said { .. }
+            | Self::Reply(_)
+            | Self::Thought(_)
+            | Self::Told { .. }
+            | Self::Failed { .. }
+            | Self::Board(_) => self.source(),
+        }
+    }
+
     /// Its words alone, for copying.
     pub fn source(&self) -> String {
         match self {
@@ -156,6 +181,28 @@ impl Called {
         format!("{head}\n{}", self.outcome.text.trim_end())
     }
 
+    fn detail(&self) -> String {
+        let Outcome { state, text, exit, took, cut, images, changes, data, seen: _ } = &self.outcome;
+        let pretty = |value: &Value| serde_json::to_string_pretty(value).unwrap_or_default();
+        let mut facts = json!({ "state": state, "took_ms": took });
+        let more = [
+            ("exit", json!(exit)),
+            ("left_out", json!(cut)),
+            ("images", json!(images.len())),
+            ("data", data.clone()),
+        ];
+        for (name, value) in more {
+            if !matches!(&value, Value::Null) && value != json!(0) {
+                facts[name] = value;
+            }
+        }
+        let mut all = format!("call {}\n\nresult {}", pretty(&json!(self.action)), pretty(&facts));
+        for part in std::iter::once(text).chain(changes.iter().map(|change| &change.patch)) {
+            all.push_str(&format!("\n\n{}", part.trim_end()));
+        }
+        all
+    }
+
     fn failed(&self) -> bool {
         self.outcome.state != State::Ok || self.outcome.exit.is_some_and(|code| code != 0)
     }
@@ -169,20 +216,29 @@ fn said(source: &str, images: usize, view: View<'_>) -> Vec<Line<'static>> {
     let count = clean.lines().count();
     let shown = if view.fold == Fold::Folded && count > SAID + 1 { SAID } else { count };
     for line in clean.lines().take(shown) {
-        let first = if rows.is_empty() { Span::styled("› ", p.accent) } else { Span::raw("  ") };
-        let line = Line::styled(line.to_owned(), p.user);
+        let first = if rows.is_empty() { prompt(p) } else { Span::raw("  ") };
+        let line = Line::from(Span::styled(line.to_owned(), p.user));
         rows.extend(text::wrap(&line, view.columns(), Hang::under(first)));
     }
     if shown < count {
-        let more = Line::styled(format!("  … +{} lines · ctrl+t", count - shown), p.dim);
+        let more = Line::styled(format!("  … +{} lines{}", count - shown, text::UNFOLDS), p.dim);
         rows.push(text::fit(more, view.columns()));
     }
     if images > 0 {
-        let mark = if rows.is_empty() { Span::styled("› ", p.accent) } else { Span::raw("  ") };
+        let mark = if rows.is_empty() { prompt(p) } else { Span::raw("  ") };
         let what = if images == 1 { "[1 image]".to_owned() } else { format!("[{images} images]") };
         rows.push(text::fit(Line::from(vec![mark, Span::styled(what, p.dim)]), view.columns()));
     }
     rows
+}
+
+/// The mark of what the person said, where a turn begins.
+fn prompt(p: &Palette) -> Span<'static> {
+    let begins = match p.extras {
+        Extras::None => Style::new(),
+        Extras::Sent { .. } => text::link::turn(),
+    };
+    Span::styled("› ", p.accent.patch(begins))
 }
 
 fn thought(source: &str, view: View<'_>) -> Vec<Line<'static>> {
@@ -192,7 +248,7 @@ fn thought(source: &str, view: View<'_>) -> Vec<Line<'static>> {
         Fold::Folded => {
             let lines = clean.lines().count();
             let first = clean.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
-            let more = if lines > 1 { format!(" · {lines} lines · ctrl+t") } else { String::new() };
+            let more = if lines > 1 { format!(" · {lines} lines{}", text::UNFOLDS) } else { String::new() };
             let room = view.columns().saturating_sub(text::width(&more)).max(10);
             let first = text::fit(Line::raw(format!("∴ {first}")), room).to_string();
             vec![text::fit(Line::styled(format!("{first}{more}"), p.dim), view.columns())]
@@ -221,7 +277,8 @@ fn told(tone: Tone, source: &str, view: View<'_>) -> Vec<Line<'static>> {
     let mut rows = Vec::new();
     for line in clean.lines() {
         let mark = if rows.is_empty() { Span::styled(mark, style) } else { Span::raw("  ") };
-        rows.extend(text::wrap(&Line::styled(line.to_owned(), body), view.columns(), Hang::under(mark)));
+        let line = text::linked(Line::styled(line.to_owned(), body), p);
+        rows.extend(text::wrap(&line, view.columns(), Hang::under(mark)));
     }
     rows
 }

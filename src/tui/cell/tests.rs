@@ -1,7 +1,5 @@
 //! Every cell as it is drawn, at the widths of a narrow, a usual and a wide terminal.
 
-use serde_json::json;
-
 use super::*;
 use crate::model::{FileChange, FileChangeKind, Read};
 use crate::tui::palette::Theme;
@@ -22,9 +20,35 @@ fn read(path: &str, total: u64) -> Called {
     called(action, Outcome { data, ..Outcome::ok("x") })
 }
 
+/// From what a session has of it.
+fn act(action: serde_json::Value) -> Action {
+    serde_json::from_value(action).unwrap()
+}
+
+fn ended(state: State, command: &str, took: u64) -> Called {
+    called(Action::shell(command, None), Outcome { state, took, ..Outcome::ok("so far\n") })
+}
+
+fn file(path: &str, kind: FileChangeKind, patch: &str) -> FileChange {
+    let count = |sign: &str| patch.lines().filter(|line| line.starts_with(sign)).count() as u64;
+    FileChange {
+        path: path.into(),
+        kind,
+        added: count("+"),
+        removed: count("-"),
+        patch: patch.into(),
+        cut: false,
+    }
+}
+
+fn changed(action: Action, changes: Vec<FileChange>) -> Called {
+    called(action, Outcome { changes, ..Outcome::ok("done") })
+}
+
 /// One of each.
 pub(in crate::tui) fn all() -> Vec<(&'static str, Cell)> {
     let lines = |count: usize| (1..=count).map(|n| format!("line {n}\n")).collect::<String>();
+    let more = |count: usize| (1..=count).map(|n| format!("+y = {n}\n")).collect::<String>();
     let edit = Action::Edit { path: "src/cart.rs".into(), edits: Vec::new(), first: false };
     let patch = "@@ -118,3 +118,4 @@\n     let sum = items.total();\n-    let sum = round(sum);\n+    let net = sum - discount;\n+    let net = round(net);\n     net\n";
     let change = FileChange {
@@ -65,6 +89,72 @@ pub(in crate::tui) fn all() -> Vec<(&'static str, Cell)> {
                 Outcome::failed("there is no tool web_search; there are read, bash"),
             ))),
         ),
+        ("long words", Cell::Said { text: lines(30), images: 0 }),
+        (
+            "background",
+            Cell::Call(Box::new(called(
+                act(json!({ "do": "shell", "command": "npm run dev", "background": true })),
+                Outcome::ok("runs as job b1"),
+            ))),
+        ),
+        ("time limit", Cell::Call(Box::new(ended(State::TimedOut, "sleep 300", 120_000)))),
+        ("stopped", Cell::Call(Box::new(ended(State::Interrupted, "make", 2_500)))),
+        (
+            "new file",
+            Cell::Call(Box::new(changed(
+                act(json!({ "do": "write", "path": "src/new.rs", "text": "" })),
+                vec![file("src/new.rs", FileChangeKind::Added, &format!("@@ -0,0 +1,14 @@\n{}", more(14)))],
+            ))),
+        ),
+        (
+            "several files",
+            Cell::Call(Box::new(changed(
+                act(json!({ "do": "patch", "text": "" })),
+                vec![
+                    file("src/old.rs", FileChangeKind::Removed, "@@ -1,1 +0,0 @@\n-gone\n"),
+                    file("日本.rs", FileChangeKind::Changed, "@@ -1,1 +1,1 @@\n-let 名 = 1;\n+let 名 = 2;\n"),
+                ],
+            ))),
+        ),
+        (
+            "long change",
+            Cell::Call(Box::new(changed(
+                Action::Edit { path: "a.py".into(), edits: Vec::new(), first: false },
+                vec![file(
+                    "a.py",
+                    FileChangeKind::Changed,
+                    &format!("@@ -1,1 +1,50 @@\n x = 1\n{}", more(49)),
+                )],
+            ))),
+        ),
+        (
+            "tasks",
+            Cell::Call(Box::new(called(
+                Action::Todo { items: None },
+                Outcome {
+                    data: json!({ "items": [
+                        { "id": "1", "text": "find the rounding", "status": "completed" },
+                        { "id": "2", "text": "move it after the discount", "status": "in_progress" },
+                        { "id": "3", "text": "test zero", "status": "pending" },
+                    ] }),
+                    ..Outcome::ok("ok")
+                },
+            ))),
+        ),
+        (
+            "fetched",
+            Cell::Call(Box::new(called(
+                act(json!({ "do": "fetch", "url": "https://a.example/long/path" })),
+                Outcome::ok("a page"),
+            ))),
+        ),
+        (
+            "board",
+            Cell::Board(vec![Line::raw("model    kimi-k3 @ moonshot"), Line::raw("context  12% of 32k")]),
+        ),
+        ("in passing", Cell::Told { tone: Tone::Dim, text: "from here on qwen3 @ ollama".into() }),
+        ("allowed", Cell::Told { tone: Tone::Allowed, text: "allowed once · curl https://x.example".into() }),
+        ("no", Cell::Told { tone: Tone::Refused, text: "refused: use the package · curl".into() }),
         ("own", Cell::Ran(Box::new(shell("git status", "nothing to commit\n", 0, 20)))),
         ("warning", Cell::Told { tone: Tone::Warning, text: "the session is not being recorded".into() }),
         (
@@ -96,7 +186,9 @@ fn cells_are_drawn() {
     for width in [40, 80, 120] {
         insta::assert_snapshot!(format!("folded_{width}"), drawn(width, Fold::Folded));
     }
-    insta::assert_snapshot!("open_80", drawn(80, Fold::Open));
+    for width in [40, 80, 120] {
+        insta::assert_snapshot!(format!("open_{width}"), drawn(width, Fold::Open));
+    }
 }
 
 #[test]

@@ -10,8 +10,6 @@ pub(super) const WIDE: u16 = 1_000;
 
 /// What stands behind the title of a call that did not run.
 const REFUSED: &str = "  ⊘ refused";
-/// What is behind a line that leaves something out: there is no pager here.
-const PAGER: &str = " · ctrl+t";
 
 /// The lines of a cell, without blanks at their ends.
 pub(super) fn of(cell: &Cell, view: View<'_>) -> Vec<String> {
@@ -93,7 +91,7 @@ fn row(line: &Line<'_>) -> String {
         Some((only, [])) => {
             let bare = only.strip_prefix("  │ ").or_else(|| only.strip_prefix("  └ "));
             let bare = bare.map_or_else(|| (*only).to_owned(), |bare| format!("  {bare}"));
-            bare.strip_suffix(PAGER).map(str::to_owned).unwrap_or(bare)
+            bare.strip_suffix(text::UNFOLDS).map(str::to_owned).unwrap_or(bare)
         }
         _ => spans.concat(),
     };

@@ -1,14 +1,15 @@
-//! What the clipboard of this machine holds, by the programs that desktops have for it.
+//! The clipboard of this machine, by the programs that desktops have for it.
 //!
-//! Only asked when the person pastes. The programs are the desktop's own, found on the `PATH` and told
+//! Only used when the person pastes or copies. The programs are the desktop's own, found on the `PATH` and told
 //! nothing that a model said, so they run as they are and not in the sandbox; each has a bound on its
-//! time and on what it may say. Writing is [`super::escape::copy`]'s.
+//! time and on what it may say. Over ssh the
+//! clipboard is the terminal's: [`super::escape::copy`].
 
 use std::io;
 use std::process::Stdio;
 use std::time::Duration;
 
-use tokio::io::AsyncReadExt as _;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::Command;
 
 /// How long one program may take: a clipboard's owner may be slow, or gone.
@@ -35,37 +36,49 @@ pub enum Trouble {
     Silent(String),
 }
 
-/// A program, and what it has to be told.
+/// A program, and what it has to be told to give an image or text; None for what it does not give.
 #[derive(Clone, Copy, Debug)]
 struct Tool {
     program: &'static str,
-    image: &'static [&'static str],
-    text: &'static [&'static str],
+    image: Option<&'static [&'static str]>,
+    text: Option<&'static [&'static str]>,
 }
 
 /// wl-clipboard 2.2.
 const WAYLAND: Tool = Tool {
     program: "wl-paste",
-    image: &["--type", "image/png"],
-    text: &["--no-newline", "--type", "text/plain;charset=utf-8"],
+    image: Some(&["--type", "image/png"]),
+    text: Some(&["--no-newline", "--type", "text/plain;charset=utf-8"]),
 };
 /// xclip 0.13.
 const X11: Tool = Tool {
     program: "xclip",
-    image: &["-selection", "clipboard", "-target", "image/png", "-out"],
-    text: &["-selection", "clipboard", "-target", "UTF8_STRING", "-out"],
+    image: Some(&["-selection", "clipboard", "-target", "image/png", "-out"]),
+    text: Some(&["-selection", "clipboard", "-target", "UTF8_STRING", "-out"]),
 };
-/// It has text only.
-const MAC: Tool = Tool { program: "pbpaste", image: &[], text: &[] };
+/// What each of macOS gives: `pngpaste` is there if the person installed it, AppleScript writes the bytes out.
+const MAC: [Tool; 3] = [
+    Tool { program: "pngpaste", image: Some(&["-"]), text: None },
+    Tool { program: "osascript", image: Some(&["-e", "get the clipboard as «class PNGf»"]), text: None },
+    Tool { program: "pbpaste", image: None, text: Some(&[]) },
+];
 /// Also from within WSL.
 const WINDOWS: Tool = Tool {
     program: "powershell.exe",
-    image: &[],
-    text: &[
+    image: Some(&[
+        "-NoProfile",
+        "-Sta",
+        "-Command",
+        "Add-Type -AssemblyName System.Windows.Forms, System.Drawing; \
+         $image = [Windows.Forms.Clipboard]::GetImage(); if ($image) { $bytes = New-Object IO.MemoryStream; \
+         $image.Save($bytes, [Drawing.Imaging.ImageFormat]::Png); \
+         $bytes.WriteTo([Console]::OpenStandardOutput()) }",
+    ]),
+    text: Some(&[
         "-NoProfile",
         "-Command",
         "[Console]::OutputEncoding = [Text.Encoding]::UTF8; Get-Clipboard -Raw",
-    ],
+    ]),
 };
 
 /// Reads the clipboard: an image if there is one, else text. `variable` is the environment's.
@@ -81,7 +94,7 @@ pub async fn read(variable: impl Fn(&str) -> Option<String>) -> Result<Clip, Tro
 fn tools(variable: impl Fn(&str) -> Option<String>) -> (&'static [Tool], &'static str) {
     let set = |name| variable(name).is_some_and(|value| !value.is_empty());
     if cfg!(target_os = "macos") {
-        (&[MAC], "pbpaste")
+        (&MAC, "pbpaste")
     } else if cfg!(windows) {
         (&[WINDOWS], "PowerShell")
     } else if set("WAYLAND_DISPLAY") {
@@ -96,17 +109,52 @@ fn tools(variable: impl Fn(&str) -> Option<String>) -> (&'static [Tool], &'stati
 /// None if none of the programs is there.
 async fn read_by(tools: &[Tool], path: Option<&str>) -> Result<Option<Clip>, Trouble> {
     for tool in tools {
-        let image =
-            if tool.image.is_empty() { Some(Vec::new()) } else { ask(tool, tool.image, path).await? };
-        let Some(image) = image else { continue };
-        if image.starts_with(b"\x89PNG\r\n\x1a\n") {
-            return Ok(Some(Clip::Image(image)));
+        if let Some(args) = tool.image {
+            let Some(image) = ask(tool, args, path).await? else { continue };
+            let image = of_apple_script(&image).unwrap_or(image);
+            if image.starts_with(b"\x89PNG\r\n\x1a\n") {
+                return Ok(Some(Clip::Image(image)));
+            }
         }
-        let Some(text) = ask(tool, tool.text, path).await? else { continue };
+        let Some(args) = tool.text else { continue };
+        let Some(text) = ask(tool, args, path).await? else { continue };
         let text = String::from_utf8_lossy(&text).replace("\r\n", "\n");
         return if text.is_empty() { Err(Trouble::Empty) } else { Ok(Some(Clip::Text(text))) };
     }
     Ok(None)
+}
+
+/// The bytes of `«data PNGf89504E…»`, as AppleScript shows them.
+fn of_apple_script(said: &[u8]) -> Option<Vec<u8>> {
+    let digits = std::str::from_utf8(said).ok()?.trim().strip_prefix("«data PNGf")?.strip_suffix('»')?;
+    let pair = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+    digits.as_bytes().chunks(2).map(pair).collect()
+}
+
+/// Gives a text to the program that has the desktop's clipboard. False: there is none, or it would not take it.
+pub async fn write(text: String, variable: impl Fn(&str) -> Option<String>) -> bool {
+    let set = |name| variable(name).is_some_and(|value| !value.is_empty());
+    let far = set("SSH_CONNECTION") || set("SSH_TTY");
+    let (program, args): (_, &[&str]) = match () {
+        () if far => return false,
+        () if cfg!(target_os = "macos") => ("pbcopy", &[]),
+        () if set("WAYLAND_DISPLAY") => ("wl-copy", &[]),
+        () if set("DISPLAY") => ("xclip", &["-selection", "clipboard", "-in"]),
+        () => return false,
+    };
+    let mut command = Command::new(program);
+    command.args(args).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true);
+    if let Some(path) = variable("PATH") {
+        command.env("PATH", path);
+    }
+    let Ok(mut child) = command.spawn() else { return false };
+    let run = async {
+        if let Some(mut stdin) = child.stdin.take() {
+            stdin.write_all(text.as_bytes()).await?;
+        }
+        io::Result::Ok(child.wait().await?.success())
+    };
+    tokio::time::timeout(LIMIT, run).await.is_ok_and(|done| done.unwrap_or(false))
 }
 
 /// What the program says; nothing if it failed. None if it is not there.
@@ -160,6 +208,41 @@ mod tests {
             _ => None,
         })
         .await
+    }
+
+    #[test]
+    fn bytes_that_are_written_out_are_read() {
+        assert_eq!(of_apple_script("«data PNGf89504E47»\n".as_bytes()).unwrap(), b"\x89PNG");
+        for other in ["", "«data PNGf8»x", "«data PNGfzz»", "text"] {
+            assert_eq!(of_apple_script(other.as_bytes()), None, "{other}");
+        }
+    }
+
+    #[tokio::test]
+    #[cfg(target_os = "linux")]
+    async fn a_text_is_given_to_the_desktop_that_is_near() {
+        let text = format!("hé\n{}", "x".repeat(200_000));
+        for (program, display, far, want) in [
+            ("wl-copy", "WAYLAND_DISPLAY", false, true),
+            ("xclip", "DISPLAY", false, true),
+            ("xclip", "WAYLAND_DISPLAY", false, false),
+            ("wl-copy", "WAYLAND_DISPLAY", true, false),
+        ] {
+            let dir = desktop(
+                program,
+                "PATH=/usr/bin:/bin; echo \"$*\" >\"$(dirname \"$0\")\"/args; cat >\"$(dirname \"$0\")\"/got",
+            );
+            let path = dir.path().to_str().unwrap().to_owned();
+            let done = write(text.clone(), |name| match name {
+                "PATH" => Some(path.clone()),
+                "SSH_TTY" if far => Some("/dev/pts/1".to_owned()),
+                name if name == display => Some(":0".to_owned()),
+                _ => None,
+            });
+            assert_eq!(done.await, want, "{program} {display}");
+            let got = std::fs::read_to_string(dir.path().join("got")).unwrap_or_default();
+            assert_eq!(got == text, want, "{program} {display}");
+        }
     }
 
     #[tokio::test]

@@ -39,6 +39,21 @@ pub fn notify(way: Notify, text: &str) -> Vec<u8> {
     }
 }
 
+/// How a turn ended, as a command would: well, or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TurnEnd {
+    Good,
+    Bad,
+}
+
+/// Tells a terminal that the answer to what was asked is over (OSC 133), which began with a row of its own.
+pub fn turn_ended(how: TurnEnd) -> Vec<u8> {
+    osc(match how {
+        TurnEnd::Good => "133;D;0",
+        TurnEnd::Bad => "133;D;1",
+    })
+}
+
 /// Puts text into the clipboard of the terminal's own machine (OSC 52), also over ssh. Terminals take
 /// about 100 kB; None for more.
 pub fn copy(text: &str) -> Option<Vec<u8>> {

@@ -42,6 +42,12 @@ const PUSH_KEYS: &[u8] = b"\x1b[>1u";
 const POP_KEYS: &[u8] = b"\x1b[<u";
 const POP_TITLE: &[u8] = b"\x1b[23;0t";
 
+/// Ends what a program may have left on: the other screen, reports of the mouse, keys and letters of another
+/// kind, a part of the screen that scrolls by itself. The place of the cursor is kept
+/// first, as leaving the other screen takes up the one that was kept. Moves nothing where none of it was on.
+const HEAL: &[u8] =
+    b"\x1b7\x1b[?1049l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1l\x1b>\x1b(B\x0f\x1b7\x1b[r\x1b8\x1b[m";
+
 /// To a line of its own, when the viewport could not be taken away; what stood below the cursor goes.
 const BELOW: &[u8] = b"\r\n\x1b[J";
 
@@ -65,6 +71,10 @@ pub struct Guard {
     kitty: bool,
 }
 
+/// The terminal while another program has it: how it was before tack.
+#[derive(Debug)]
+pub struct Lent(Option<Settings>);
+
 impl Guard {
     /// Takes the terminal that stdin and stdout are.
     ///
@@ -87,9 +97,23 @@ impl Guard {
         if KEYS.swap(true, Ordering::SeqCst) { Ok(()) } else { write(PUSH_KEYS) }
     }
 
-    /// Gives the terminal back for a while, to an editor for example; [`Guard::resume`] takes it again.
-    pub fn pause(&self) {
+    /// Gives the terminal to a program that ends before tack goes on, such as an editor;
+    /// [`Guard::take_back`] takes it again.
+    pub fn lend(&self) -> Lent {
         restore();
+        Lent(Settings::read().ok())
+    }
+
+    /// Takes the terminal again from a program that may have left it as it should not be.
+    ///
+    /// # Errors
+    /// If the terminal is gone.
+    pub fn take_back(&mut self, lent: Lent) -> io::Result<()> {
+        if let Some(before) = lent.0 {
+            before.restore(Unread::Kept);
+        }
+        write(HEAL)?;
+        self.resume()
     }
 
     /// Takes the terminal again, also when something else changed its modes meanwhile.
@@ -107,7 +131,7 @@ impl Guard {
     /// # Errors
     /// If the terminal is gone when tack goes on.
     pub fn suspend(&mut self) -> io::Result<Suspended> {
-        let stopped = os::stop(|| self.pause())?;
+        let stopped = os::stop(restore)?;
         if stopped == Suspended::Yes {
             self.resume()?;
         }

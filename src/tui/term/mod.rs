@@ -23,5 +23,5 @@ pub mod signals;
 pub use guard::{Guard, Output, Wishes};
 pub use input::{Input, Reader};
 pub use os::Suspended;
-pub use screen::{Alternate, Reflow, Screen};
+pub use screen::{Alternate, Reflow, Replaced, Screen};
 pub use signals::{Said, Signals};

@@ -18,6 +18,14 @@ pub fn questions(term: Option<&str>) -> &'static [u8] {
     QUESTIONS
 }
 
+/// Whether the terminal passes over sequences that it does not know, as all in use do but the console of Linux,
+/// those within Emacs, and GNU screen, which cuts long ones.
+pub fn skips_unknown(variable: impl Fn(&str) -> Option<String>) -> bool {
+    let term = variable("TERM").unwrap_or_default();
+    let plain = ["", "dumb", "linux", "cons25"].contains(&term.as_str()) || term.starts_with("eterm");
+    !plain && variable("STY").is_none() && variable("INSIDE_EMACS").is_none()
+}
+
 /// Dark or light by `COLORFGBG`, as rxvt and some others set it: the last number is the background's.
 pub fn guess(colorfgbg: Option<&str>) -> Option<Theme> {
     match colorfgbg?.rsplit(';').next()?.trim().parse::<u8>().ok()? {

@@ -2,6 +2,8 @@
 //!
 //! Takes two texts, or the hunks of a unified diff as a file change carries them.
 
+mod beside;
+
 use std::fmt::Display;
 use std::time::Duration;
 
@@ -19,6 +21,9 @@ const MOST: usize = 40;
 
 /// Lines of a new file that are shown.
 const NEW: usize = 10;
+
+/// Columns from which the old and the new text of a whole change stand side by side: 140, less the pager's margin.
+const BESIDE: usize = 138;
 
 /// Unchanged lines around a change.
 const AROUND: usize = 3;
@@ -64,7 +69,7 @@ pub fn lines(before: &str, after: &str, look: &Look<'_>) -> Vec<Line<'static>> {
             let (old, new) =
                 (change.old_index().map_or(0, |at| at + 1), change.new_index().map_or(0, |at| at + 1));
             rows.push(match change.tag() {
-                ChangeTag::Equal => Row::Same(new, text),
+                ChangeTag::Equal => Row::Same((old, new), text),
                 ChangeTag::Delete => Row::Removed(old, text),
                 ChangeTag::Insert => Row::Added(new, text),
             });
@@ -100,7 +105,7 @@ pub fn patch(hunks: &str, look: &Look<'_>) -> Vec<Line<'static>> {
         let row = match sign {
             "-" => Row::Removed(old, text),
             "+" => Row::Added(new, text),
-            _ => Row::Same(new, text),
+            _ => Row::Same((old, new), text),
         };
         if !matches!(row, Row::Added(..)) {
             (left.0, old) = (left.0.saturating_sub(1), old.saturating_add(1));
@@ -152,10 +157,10 @@ fn header(line: &str) -> Option<((usize, usize), (usize, usize))> {
     Some((side('-')?, side('+')?))
 }
 
-/// A line of the change with its number: that of the new file, of a removed line that of the old one.
+/// A line of the change with its number: of one that stayed those in the old file and the new.
 #[derive(Debug)]
 enum Row {
-    Same(usize, String),
+    Same((usize, usize), String),
     Removed(usize, String),
     Added(usize, String),
     /// Lines between that did not change.
@@ -167,8 +172,17 @@ enum Row {
 impl Row {
     fn number(&self) -> usize {
         match self {
-            Self::Same(number, _) | Self::Removed(number, _) | Self::Added(number, _) => *number,
+            Self::Same((_, number), _) | Self::Removed(number, _) | Self::Added(number, _) => *number,
             Self::Gap | Self::Note => 0,
+        }
+    }
+
+    /// What is said where no line of text stands.
+    fn said(&self) -> &'static str {
+        match self {
+            Self::Gap => "⋯",
+            Self::Note => "no line break at the end",
+            Self::Same(..) | Self::Removed(..) | Self::Added(..) => "",
         }
     }
 }
@@ -189,11 +203,19 @@ fn draw(rows: &[Row], look: &Look<'_>) -> Vec<Line<'static>> {
     };
     let digits = rows.iter().map(Row::number).max().unwrap_or(0).to_string().len();
     let words = words(rows);
+    let changed = |of: fn(&Row) -> bool| rows.iter().any(of);
+    if !folded
+        && look.width >= BESIDE
+        && changed(|row| matches!(row, Row::Removed(..)))
+        && changed(|row| matches!(row, Row::Added(..)))
+    {
+        return beside::draw(rows, &words, digits, look);
+    }
     let mut pen = Pen { look, digits, code: Code::new(look.path), out: Vec::new() };
     let left_out = rows.len() - head - tail;
     for (at, row) in rows.iter().enumerate() {
         if at == head && left_out > 0 {
-            pen.note(&format!("⋯ {}", counted(left_out)));
+            pen.note(&format!("⋯ {}{}", counted(left_out), super::UNFOLDS));
         }
         if at < head || at >= head + left_out {
             pen.row(row, &words[at]);
@@ -210,8 +232,8 @@ fn counted(lines: impl Display) -> String {
 }
 
 /// For each row the parts of its text, and whether they changed; none where the whole did.
-fn words(rows: &[Row]) -> Vec<Vec<(bool, String)>> {
-    let mut parts: Vec<Vec<(bool, String)>> = Vec::new();
+fn words(rows: &[Row]) -> Vec<Parts> {
+    let mut parts: Vec<Parts> = Vec::new();
     parts.resize_with(rows.len(), Vec::new);
     let mut at = 0;
     while at < rows.len() {
@@ -283,7 +305,7 @@ impl Pen<'_> {
     fn row(&mut self, row: &Row, parts: &[(bool, String)]) {
         let palette = self.look.palette;
         match row {
-            Row::Same(number, text) => {
+            Row::Same((_, number), text) => {
                 let line = self.code.line(&clean_line(text), palette);
                 self.put(*number, " ", &line);
             }
@@ -299,9 +321,9 @@ impl Pen<'_> {
             Row::Gap => {
                 // What is open is not known there.
                 self.code = Code::new(self.look.path);
-                self.note("⋯");
+                self.note(row.said());
             }
-            Row::Note => self.note("no line break at the end"),
+            Row::Note => self.note(row.said()),
         }
     }
 

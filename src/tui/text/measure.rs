@@ -1,8 +1,10 @@
 //! How many columns text takes, and text made to take so many. The one place that counts columns.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use ratatui::buffer::CellWidth;
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -69,6 +71,29 @@ pub fn pad(line: Line<'_>, width: usize) -> Line<'static> {
     line
 }
 
+/// The line with other styles over parts of its text, which are byte ranges in order.
+pub fn restyle(line: Line<'_>, parts: impl IntoIterator<Item = (Range<usize>, Style)>) -> Line<'static> {
+    let mut parts = parts.into_iter().peekable();
+    let mut spans: Vec<Span<'static>> = Vec::new();
+    let mut begun = 0;
+    for span in line.spans {
+        let end = begun + span.content.len();
+        let mut at = begun;
+        while at < end {
+            while parts.next_if(|(part, _)| part.end <= at).is_some() {}
+            let (to, style) = match parts.peek() {
+                Some((part, style)) if part.start <= at => (part.end.min(end), span.style.patch(*style)),
+                Some((part, _)) => (part.start.min(end), span.style),
+                None => (end, span.style),
+            };
+            spans.push(Span::styled(span.content[at - begun..to - begun].to_owned(), style));
+            at = to;
+        }
+        begun = end;
+    }
+    Line { spans, style: line.style, alignment: line.alignment }
+}
+
 /// Columns of a line without tabs.
 pub(super) fn columns(line: &Line<'_>) -> usize {
     line.spans.iter().map(|span| width(&span.content)).sum()
@@ -133,7 +158,6 @@ mod tests {
     use proptest::prelude::*;
     use ratatui::buffer::Buffer;
     use ratatui::layout::Rect;
-    use ratatui::style::Style;
 
     use super::*;
 

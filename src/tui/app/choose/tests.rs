@@ -18,7 +18,7 @@ use crate::tui::host::{
     Because, Facts, Fit, Folder, Link, ModelRow, NewProvider, Opened, ProviderRow, Reach, Report, SessionRow,
     Sheet, Speaks, Spoken, Which,
 };
-use crate::tui::palette::Theme;
+use crate::tui::palette::{Palette, Theme};
 use crate::tui::testing::speaks;
 use crate::tui::transcript::Speech;
 
@@ -206,7 +206,7 @@ fn begun(host: &Arc<Slow>, change: impl Fn(&mut Facts)) -> (App, Ends) {
     let (opened, ends) = opened(change);
     let settings = Kept { keymap: Keymap::default(), state: None, wake: Arc::new(|| {}) };
     let size = Size { width: 80, height: 24 };
-    (App::new(host.clone(), opened, settings, (size, Theme::Plain)), ends)
+    (App::new(host.clone(), opened, settings, (size, Palette::new(Theme::Plain))), ends)
 }
 
 fn press(app: &mut App, code: KeyCode) {

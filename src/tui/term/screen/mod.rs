@@ -54,6 +54,13 @@ pub enum Alternate {
     Leave,
 }
 
+/// Whether [`Screen::replace`] did so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Replaced {
+    Yes,
+    Not,
+}
+
 /// The inline screen. Nothing is written before the first [`Screen::frame`].
 pub struct Screen<W: Write> {
     out: W,
@@ -220,6 +227,21 @@ impl<W: Write> Screen<W> {
         self.view.forget();
         let rows: Vec<Row> = lines.iter().flat_map(|line| Row::of_line(line, self.size.width)).collect();
         self.replace_visible(rows);
+    }
+
+    /// Has the newest of the committed lines put again, in their place, with the next frame: `old` are they,
+    /// made for the width of now, `new` what is to stand there. Nothing is done unless all of `old` is
+    /// certainly on the screen and `new` has room on it: so nothing is twice in the scrollback, and it can
+    /// be taken back.
+    pub fn replace(&mut self, old: &[Line<'_>], new: &[Line<'_>]) -> Replaced {
+        if self.full.is_some() {
+            return Replaced::Not;
+        }
+        let rows = |lines: &[Line<'_>]| -> Vec<Row> {
+            lines.iter().flat_map(|line| Row::of_line(line, self.size.width)).collect()
+        };
+        let (old, new) = (rows(old), rows(new));
+        self.replace_rows(&old, new)
     }
 
     /// Sends an escape sequence that moves nothing, such as those of [`super::escape`], at once.

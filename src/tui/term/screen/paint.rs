@@ -91,8 +91,17 @@ impl<'a> Paint<'a> {
         for (index, row) in rows.iter().enumerate() {
             let erase_below = self.region.below && rows.len() >= old && index + 1 == rows.len();
             match self.region.rows.get_mut(index).and_then(Option::take) {
-                Some(was) => self.amend(index, &was, row),
-                None => self.write(index, row, erase_below),
+                Some(was) if was.begins_turn() => self.amend(index, &was, row),
+                Some(was) => {
+                    self.begin_turn(index, row);
+                    self.amend(index, &was, row);
+                    self.answer_turn(index, row);
+                }
+                None => {
+                    self.begin_turn(index, row);
+                    self.write(index, row, erase_below);
+                    self.answer_turn(index, row);
+                }
             }
         }
         if rows.len() < old {
@@ -145,6 +154,24 @@ impl<'a> Paint<'a> {
         }
         // Some terminals go to the row's start with it.
         self.region.column = None;
+    }
+
+    /// Tells the terminal that a turn begins with this row (OSC 133), and that nobody draws it anew for another
+    /// size.
+    fn begin_turn(&mut self, index: usize, row: &Row) {
+        if row.begins_turn() {
+            self.go(index, 0);
+            self.out.extend_from_slice(b"\x1b]133;A;redraw=0\x1b\\");
+        }
+    }
+
+    /// Tells it that the answer begins with the next one. At once, as a terminal that thinks that a prompt is being
+    /// typed may move the cursor itself; not on the same row, as some keep one mark of a row.
+    fn answer_turn(&mut self, index: usize, row: &Row) {
+        if row.begins_turn() {
+            self.go(index + 1, 0);
+            self.out.extend_from_slice(b"\x1b]133;C\x1b\\");
+        }
     }
 
     fn amend(&mut self, index: usize, was: &Row, row: &Row) {

@@ -8,7 +8,7 @@ use std::io::Write;
 
 use super::paint::Region;
 use super::row::{Row, wrapped};
-use super::{Reflow, Screen};
+use super::{Reflow, Replaced, Screen};
 
 /// Texts of rows above the viewport that are kept.
 const KEPT: usize = 500;
@@ -120,8 +120,8 @@ impl<W: Write> Screen<W> {
         self.recent.drain(..self.recent.len().saturating_sub(KEPT));
     }
 
-    /// Has the rows that are certainly visible above the viewport replaced by the same text in `rows`.
-    pub(super) fn replace_visible(&mut self, mut rows: Vec<Row>) {
+    /// The rows that are certainly visible above the viewport.
+    fn visible(&self) -> Cuts {
         let visible = self.depth - self.view.height();
         let mut old = Cuts::default();
         for text in self.recent.iter().rev() {
@@ -135,12 +135,34 @@ impl<W: Write> Screen<W> {
             }
             old.add(text, takes);
         }
-        let mut new = Cuts::default();
-        rows.iter().rev().for_each(|row| new.add(&row.text(), 1));
-        let Some((from, to)) = old.deepest_common(&new) else { return };
-        self.recent.truncate(self.recent.len() - from.rows);
-        self.view.raise(from.height);
-        self.pending.splice(0..0, rows.drain(rows.len() - to.rows..));
+        old
+    }
+
+    /// Has the rows that are certainly visible above the viewport replaced by the same text in `rows`.
+    pub(super) fn replace_visible(&mut self, mut rows: Vec<Row>) {
+        let new = Cuts::of(&rows);
+        let Some((from, to)) = self.visible().deepest_common(&new) else { return };
+        self.put_in_place(from, rows.drain(rows.len() - to.rows..));
+    }
+
+    /// Has the newest rows, which are `old`, replaced by `new`; see [`Screen::replace`].
+    pub(super) fn replace_rows(&mut self, old: &[Row], new: Vec<Row>) -> Replaced {
+        let old = Cuts::of(old);
+        let fits = new.len() + self.view.height() <= usize::from(self.size.height);
+        let cut = self.visible().cuts.into_iter().find(|cut| cut.text == old.text);
+        match cut.filter(|_| fits && old.text != 0 && self.pending.is_empty()) {
+            Some(cut) => {
+                self.put_in_place(cut, new);
+                Replaced::Yes
+            }
+            None => Replaced::Not,
+        }
+    }
+
+    fn put_in_place(&mut self, of: Cut, rows: impl IntoIterator<Item = Row>) {
+        self.recent.truncate(self.recent.len() - of.rows);
+        self.view.raise(of.height);
+        self.pending.splice(0..0, rows);
     }
 }
 
@@ -162,6 +184,12 @@ struct Cut {
 }
 
 impl Cuts {
+    fn of(rows: &[Row]) -> Self {
+        let mut cuts = Self::default();
+        rows.iter().rev().for_each(|row| cuts.add(&row.text(), 1));
+        cuts
+    }
+
     fn add(&mut self, text: &str, height: usize) {
         (self.rows, self.height) = (self.rows + 1, self.height + height);
         // Lines of boxes and rules are as long as the screen is wide.

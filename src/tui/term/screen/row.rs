@@ -10,6 +10,8 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::Line;
 use unicode_segmentation::UnicodeSegmentation;
 
+use crate::tui::text::link;
+
 /// What one row shows. Blank cells at its end are left out; the cell behind a wide character is empty.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Row(Vec<Cell>);
@@ -74,9 +76,14 @@ impl Row {
     /// Drops every colour.
     pub(super) fn bleach(&mut self) {
         for cell in &mut self.0 {
-            (cell.fg, cell.bg) = (Color::Reset, Color::Reset);
+            (cell.fg, cell.bg, cell.underline_color) = (Color::Reset, Color::Reset, Color::Reset);
         }
         self.trim();
+    }
+
+    /// Whether a turn begins here; a terminal that is told so can jump from one to the next.
+    pub(super) fn begins_turn(&self) -> bool {
+        self.0.first().is_some_and(|cell| link::begins_turn(cell.underline_color))
     }
 
     /// In columns.
@@ -132,6 +139,8 @@ impl Row {
             out.extend_from_slice(cell.symbol().as_bytes());
             certain = cell.symbol().chars().nth(1).is_none();
         }
+        // Whatever comes next, also from others, is not of the link.
+        pen.unlink(out);
         certain.then_some(end)
     }
 
@@ -194,11 +203,13 @@ pub(super) struct Pen {
     fg: Color,
     bg: Color,
     modifier: Modifier,
+    /// What carries the link that is open.
+    link: Color,
 }
 
 impl Default for Pen {
     fn default() -> Self {
-        Self { fg: Color::Reset, bg: Color::Reset, modifier: Modifier::empty() }
+        Self { fg: Color::Reset, bg: Color::Reset, modifier: Modifier::empty(), link: Color::Reset }
     }
 }
 
@@ -217,12 +228,26 @@ const MODIFIERS: [(Modifier, u8, u8); 9] = [
 
 impl Pen {
     fn take(&mut self, cell: &Cell, out: &mut Vec<u8>) {
-        self.become_style(Self { fg: cell.fg, bg: cell.bg, modifier: cell.modifier }, out);
+        if cell.underline_color != self.link {
+            self.unlink(out);
+            if let Some((number, address)) = link::target(cell.underline_color) {
+                // The number tells a terminal which rows are of one link.
+                let _ = write!(out, "\x1b]8;id={number};{address}\x1b\\");
+                self.link = cell.underline_color;
+            }
+        }
+        self.become_style(Self { fg: cell.fg, bg: cell.bg, modifier: cell.modifier, ..*self }, out);
+    }
+
+    fn unlink(&mut self, out: &mut Vec<u8>) {
+        if std::mem::replace(&mut self.link, Color::Reset) != Color::Reset {
+            out.extend_from_slice(b"\x1b]8;;\x1b\\");
+        }
     }
 
     /// Back to the terminal's own colours.
     pub(super) fn lift(&mut self, out: &mut Vec<u8>) {
-        self.become_style(Self::default(), out);
+        self.become_style(Self { link: self.link, ..Self::default() }, out);
     }
 
     /// Erasing fills with the pen's background on some terminals, so there must be none.

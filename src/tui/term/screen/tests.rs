@@ -51,6 +51,11 @@ impl Bench {
         self.flush()
     }
 
+    fn replace(&mut self, old: &[String], new: &[String]) -> Replaced {
+        let lines = |texts: &[String]| texts.iter().map(|text| Line::raw(text.clone())).collect::<Vec<_>>();
+        self.screen.replace(&lines(old), &lines(new))
+    }
+
     fn resize(&mut self, width: u16, height: u16) {
         self.terminal.resize(width.into(), height.into());
         self.screen.resize(Size::new(width, height));
@@ -148,6 +153,26 @@ fn a_plain_screen_has_no_colour() {
 }
 
 #[test]
+fn what_is_in_sight_is_unfolded_and_folded_where_it_stands() {
+    let mut bench = Bench::new(12, 8);
+    bench.commit(&["gone 1", "gone 2", "gone 3", "gone 4", "first", "fold +2", "last"]);
+    bench.frame(&["> a", "s"]);
+    let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+    let (folded, open) = (texts(&["fold +2", "last"]), texts(&["fold", "one", "two", "last"]));
+    for (old, new) in [(&folded, &open), (&open, &folded), (&folded, &open)] {
+        assert_eq!(bench.replace(old, new), Replaced::Yes);
+        bench.frame(&["> a", "s"]);
+        let head = ["gone 1", "gone 2", "gone 3", "gone 4", "first"].map(str::to_owned);
+        assert_eq!(bench.lines(), [&head[..], &new[..], &texts(&["> a", "s"])[..]].concat());
+    }
+    // Neither what left the screen nor what would.
+    let all = texts(&["gone 1", "gone 2", "gone 3", "gone 4", "first", "fold", "one", "two", "last"]);
+    assert_eq!(bench.replace(&all, &folded), Replaced::Not);
+    assert_eq!(bench.replace(&open, &texts(&["x"; 7])), Replaced::Not);
+    assert_eq!(bench.replace(&texts(&["other"]), &folded), Replaced::Not);
+}
+
+#[test]
 fn the_pager_has_its_own_screen() {
     let mut bench = Bench::new(12, 4);
     bench.commit(&["kept"]);
@@ -200,6 +225,8 @@ enum Step {
     Frame(Vec<String>),
     /// Several sizes in a row.
     Resize(Vec<(u16, u16)>),
+    /// So many of the newest lines become others, where they can.
+    Replace(usize, Vec<String>),
 }
 
 /// Committed text is in capitals and Chinese, that of the viewport in small letters and kana.
@@ -209,10 +236,12 @@ fn steps(sizes: impl Strategy<Value = (u16, u16)>) -> impl Strategy<Value = Vec<
 
 fn steps_of(row: &'static str, sizes: impl Strategy<Value = (u16, u16)>) -> impl Strategy<Value = Vec<Step>> {
     let line = "[A-Z]{0,3}([A-Z ]{0,30}|[日本語A-Z]{0,20})";
+    let others = (1usize..12, proptest::collection::vec(line, 1..12));
     let step = prop_oneof![
         3 => proptest::collection::vec(line, 0..12).prop_map(Step::Commit),
         5 => proptest::collection::vec(row, 1..9).prop_map(Step::Frame),
         2 => proptest::collection::vec(sizes, 1..4).prop_map(Step::Resize),
+        2 => others.prop_map(|(count, lines)| Step::Replace(count, lines)),
     ];
     proptest::collection::vec(step, 0..25)
 }
@@ -238,6 +267,7 @@ impl Step {
             Self::Commit(lines) => Self::Commit(all(lines)),
             Self::Frame(rows) => Self::Frame(all(rows)),
             Self::Resize(sizes) => Self::Resize(sizes),
+            Self::Replace(count, lines) => Self::Replace(count, all(lines)),
         }
     }
 }
@@ -268,6 +298,13 @@ fn follow(bench: &mut Bench, steps: Vec<Step>, repaints: bool) -> Result<(), Tes
                     let lines: Vec<Line<'_>> =
                         committed.iter().map(|line| Line::raw(line.as_str())).collect();
                     bench.screen.repaint(&lines);
+                }
+            }
+            Step::Replace(count, lines) => {
+                bench.frame(&view.iter().map(String::as_str).collect::<Vec<_>>());
+                let from = committed.len().saturating_sub(count);
+                if bench.replace(&committed[from..], &lines) == Replaced::Yes {
+                    committed.splice(from.., lines);
                 }
             }
         }

@@ -62,12 +62,15 @@ fn long_changes_fold() {
 
     let changed = texts(lines(&old, &new, &look(Extent::Folded)));
     assert_eq!(changed.len(), 40);
-    assert_eq!(changed[20], "     ⋯ 81 lines");
+    assert_eq!(changed[20], "     ⋯ 81 lines · ctrl+o");
     assert_eq!(changed[39], "  60 + new 60");
     assert_eq!(lines(&old, &new, &look(Extent::Whole)).len(), 120);
 
     let created = texts(lines("", &new, &look(Extent::Folded)));
-    assert_eq!((created.len(), &*created[0], &*created[10]), (11, "   1 + new 1", "     ⋯ 50 lines"));
+    assert_eq!(
+        (created.len(), &*created[0], &*created[10]),
+        (11, "   1 + new 1", "     ⋯ 50 lines · ctrl+o")
+    );
     assert_eq!(texts(lines(&old, "", &look(Extent::Folded))), ["  removed, 60 lines"]);
     assert_eq!(lines(&old, "", &look(Extent::Whole)).len(), 60);
     assert_eq!(renamed("a\u{1b}[1m.rs", &look(Extent::Folded)).to_string(), "  renamed a.rs to src/cart.rs");

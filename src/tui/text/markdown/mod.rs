@@ -15,8 +15,8 @@ use ratatui::text::{Line, Span};
 use self::lines::{Fence, Marker, Shape, Source};
 use self::write::Number;
 use super::code::Code;
-use super::{Hang, clean, fit, wrap};
-use crate::tui::palette::Palette;
+use super::{Hang, clean, fit, linked, wrap};
+use crate::tui::palette::{Extras, Palette};
 
 /// An open block that holds more bytes is given as far as it has come.
 const BLOCK: usize = 16 * 1024;
@@ -104,9 +104,11 @@ impl Markdown {
     /// The rows of the rest, as they would be if nothing followed. Changes with the next piece.
     pub fn tail(&self, width: usize, palette: &Palette) -> Vec<Line<'static>> {
         let mut ended = self.clone();
-        let mut rows = ended.finished(width, palette);
+        // An address that is not whole leads somewhere else, and with each piece elsewhere.
+        let palette = palette.clone().with(Extras::None);
+        let mut rows = ended.finished(width, &palette);
         ended.source.hide_marks();
-        rows.extend(ended.end(width, palette));
+        rows.extend(ended.end(width, &palette));
         rows
     }
 
@@ -290,6 +292,7 @@ impl Markdown {
         if !self.gap {
             rows.resize(held, Line::default());
         }
+        let painted = linked(painted, out.palette);
         rows.extend(wrap(&painted, out.width, Hang::new(CODE, hang(line))));
         self.give(rows, out);
     }

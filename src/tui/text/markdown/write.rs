@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 
 use super::super::code::Code;
 use super::super::measure::columns;
-use super::super::{Hang, clean, clean_line, wrap};
+use super::super::{Hang, clean, clean_line, linked, wrap};
 use super::CODE;
 use super::table::Table;
 use crate::tui::palette::Palette;
@@ -391,7 +391,8 @@ impl<'p> Writer<'p> {
         for level in &mut self.levels {
             level.used = true;
         }
-        self.rows.extend(wrap(line, self.width, hang));
+        let line = linked(line.clone(), self.palette);
+        self.rows.extend(wrap(&line, self.width, hang));
     }
 
     /// What stands before the next rows.
