@@ -11,7 +11,7 @@ use super::permit::{Leave, Under};
 use super::{Agent, End, Event};
 use crate::harness::{Rules, Saying, Submitted};
 use crate::model::{Action, Body, NoteKind, Outcome, Part, REPEAT, Reply, State, ToolCall, ToolResult};
-use crate::sandbox::{Mode, Tier};
+use crate::sandbox::{Mode, Tier, env};
 use crate::store::unanswered;
 use crate::tools::ToolCx;
 
@@ -46,6 +46,7 @@ impl Agent {
             }
             let running = leaves[ran.clone()].iter().map(|leave| self.run_leave(leave, &rules, &spill));
             let outcomes = join_all(running).await;
+            env::keep_fetched(&mut self.env, &self.online);
             for (leave, outcome) in leaves[ran].iter().zip(outcomes) {
                 let outcome = self.offer_again(leave, outcome, &rules).await;
                 end = self.answer(leave.call(), outcome).await?.or(end);

@@ -63,6 +63,15 @@ pub struct Speaker {
     pub holds: Holds,
 }
 
+#[cfg(test)]
+impl Speaker {
+    /// For tests of what chooses somebody: nobody who says anything.
+    pub(crate) fn silent(model: Model, harness: Arc<dyn Harness>) -> Self {
+        let client = Arc::new(crate::wire::recorded::Recorded::of(Vec::new()));
+        Self { model, client, harness, live: None, holds: Holds::Nothing }
+    }
+}
+
 /// Clones share one desk.
 #[derive(Clone, Default)]
 pub struct Desk(Arc<Inner>);

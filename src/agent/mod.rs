@@ -66,6 +66,8 @@ pub struct Setup {
     pub sandbox: Arc<dyn Sandbox>,
     /// The environment of commands, already cleaned.
     pub env: Vec<(OsString, OsString)>,
+    /// The same for those that the network is lifted for.
+    pub online: Vec<(OsString, OsString)>,
     pub session: Session,
     /// What the session held, when it is an earlier one.
     pub loaded: Option<Loaded>,
@@ -105,6 +107,7 @@ pub struct Agent {
     policy: Policy,
     sandbox: Arc<dyn Sandbox>,
     env: Vec<(OsString, OsString)>,
+    online: Vec<(OsString, OsString)>,
     session: Session,
     blobs: SessionBlobs,
     config_dir: Option<PathBuf>,
@@ -178,6 +181,7 @@ impl Agent {
             policy: setup.policy,
             sandbox: setup.sandbox,
             env: setup.env,
+            online: setup.online,
             blobs: SessionBlobs(setup.session.blobs()),
             session: setup.session,
             config_dir: setup.config_dir,

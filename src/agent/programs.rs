@@ -63,6 +63,7 @@ impl Launcher {
             hide: self.policy.hide.clone(),
             own: Vec::new(),
             watch: Vec::new(),
+            opened: Vec::new(),
             net: if program.network { Net::Full } else { Net::Off },
             git: GitAccess::Read,
             tmp: None,

@@ -199,6 +199,7 @@ impl Runner {
             stopper: stopper.clone(),
         };
         let setup = Setup {
+            online: env.clone(),
             env,
             programs: Arc::new(programs),
             sandbox: self.sandbox.clone(),

@@ -10,8 +10,9 @@ use super::learn::careful;
 use super::setup::Base;
 use crate::agent::Holds;
 use crate::config;
-use crate::harness::{Harness, LOCAL, LoadError};
+use crate::harness::{Harness, LOCAL, LoadError, Pick, in_family};
 use crate::model::{Body, Class, Item, Model, Thinking, WireKind};
+use crate::tui::host::Because;
 use crate::wire::catalog;
 use crate::wire::client::HttpClient;
 use crate::wire::local::Kind;
@@ -43,8 +44,8 @@ pub(super) struct Chosen {
 pub(super) enum Named {
     /// For this run.
     Here(String),
-    /// In the configuration, for this model or for all.
-    Usual(String),
+    /// In the configuration, and there for what.
+    Usual(String, Because),
     Nobody,
 }
 
@@ -189,21 +190,41 @@ impl Base {
 
     fn harness_id(&self, model: &Model) -> String {
         match self.named(model) {
-            Named::Here(id) | Named::Usual(id) => id,
+            Named::Here(id) | Named::Usual(id, _) => id,
             Named::Nobody => self.library.pick(model),
         }
     }
 
-    /// A harness for this run goes before the model's own, and that before the one for all.
+    /// A harness for this run goes before the model's own, that before its family's, of which the closest
+    /// counts, and that before the one for all.
     pub(super) fn named(&self, model: &Model) -> Named {
         let is_one = |id: &&String| *id != "auto";
         let all = self.config.harness.as_ref().filter(is_one);
+        if let Some(id) = all.filter(|_| self.config.harness_is_for_this_run) {
+            return Named::Here(id.clone());
+        }
         let own = self.config.models.get(&format!("{}/{}", model.provider, model.name));
-        let own = own.and_then(|own| own.harness.as_ref()).filter(is_one);
-        match (all, own) {
-            (Some(id), _) if self.config.harness_is_for_this_run => Named::Here(id.clone()),
-            (_, Some(id)) | (Some(id), None) => Named::Usual(id.clone()),
-            (None, None) => Named::Nobody,
+        if let Some(id) = own.and_then(|own| own.harness.as_ref()).filter(is_one) {
+            return Named::Usual(id.clone(), Because::Model);
+        }
+        let kin = self.config.families.iter().filter(|(pattern, _)| in_family(pattern, &model.name));
+        let kin = kin.filter_map(|(pattern, own)| Some((pattern, own.harness.as_ref().filter(is_one)?)));
+        if let Some((pattern, id)) = kin.max_by_key(|(pattern, _)| pattern.chars().count()) {
+            return Named::Usual(id.clone(), Because::Family(pattern.clone()));
+        }
+        all.map_or(Named::Nobody, |id| Named::Usual(id.clone(), Because::All))
+    }
+
+    /// Why this harness speaks for the model.
+    pub(super) fn because(&self, model: &Model, harness: &str) -> Because {
+        match self.named(model) {
+            Named::Here(_) => Because::Named,
+            Named::Usual(_, because) => because,
+            Named::Nobody => match self.library.claimants().pick(model) {
+                Pick { id, .. } if id != harness => Because::Window,
+                Pick { by: Some(pattern), .. } => Because::Claims(pattern),
+                Pick { by: None, .. } => Because::Unclaimed,
+            },
         }
     }
 
@@ -248,10 +269,10 @@ impl Base {
         let larger = "start the server with a larger one";
         let local = self.library.fit(LOCAL, model).ok().filter(|_| self.surface(model, LOCAL) < surface);
         match (self.named(model), local) {
-            (Named::Here(_) | Named::Usual(_), Some(_)) => {
+            (Named::Here(_) | Named::Usual(..), Some(_)) => {
                 (harness, Some(format!("{tight}; {larger}, or take a smaller harness: --harness {LOCAL}")))
             }
-            (Named::Here(_) | Named::Usual(_), None) => (harness, Some(format!("{tight}; {larger}"))),
+            (Named::Here(_) | Named::Usual(..), None) => (harness, Some(format!("{tight}; {larger}"))),
             (Named::Nobody, Some(local)) => {
                 if window < ROOM * self.surface(model, LOCAL) {
                     model.class = Class::S;

@@ -8,15 +8,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::args::{Approval, SessionFlags, SessionMode};
-use super::choice::{Chosen, Named};
+use super::choice::Chosen;
 use super::error::CliError;
 use super::learn::{Ask, Say, is_here, on_stderr};
 use crate::agent::{Bounds, Launcher as Programs, Permit, Setup, Stance, Stopper, scene};
 use crate::config::{self, Config, Dirs, Env, Inputs, Launcher, Override, Strictness};
-use crate::harness::{Library, Live};
+use crate::harness::{Library, Live, wrong_pattern};
 use crate::model::{Model, Probed, SessionId, short_hash};
 use crate::sandbox::{EnvWish, Mode, Net, Policy, PolicyError, Sandbox, Scratch, Wish};
 use crate::store::{Session, Sessions};
+use crate::tui::host::Because;
 use crate::wire::local::Found;
 use crate::wire::provider::Provider;
 
@@ -67,8 +68,8 @@ pub(super) enum Learn {
 pub(super) struct Ready {
     pub(super) setup: Setup,
     pub(super) warnings: Vec<String>,
-    /// Nobody named the harness.
-    pub(super) auto: bool,
+    /// Why this harness speaks.
+    pub(super) because: Because,
     /// What the model's server tells of it is still to be learnt.
     pub(super) learns: bool,
     pub(super) _scratch: Option<Scratch>,
@@ -93,6 +94,9 @@ pub(super) fn base(flags: &SessionFlags) -> Result<Base, CliError> {
     warnings.extend(dirs.missing().map(str::to_owned));
     if loaded.config.sandbox.launcher == Launcher::Bwrap {
         warnings.push("sandbox.launcher: bwrap is not built yet, the built-in launcher is used".to_owned());
+    }
+    for pattern in loaded.config.families.keys() {
+        warnings.extend(wrong_pattern(pattern).map(|what| format!("families: {what}")));
     }
     let own: Vec<PathBuf> = dirs.harnesses().into_iter().collect();
     let distrust = (!loaded.project_trusted).then(|| config::how_to_trust(&dirs, &project));
@@ -260,9 +264,12 @@ impl Base {
 
     /// The clean environment of commands.
     pub(super) fn command_env(&self, policy: &Policy) -> Vec<(OsString, OsString)> {
+        self.env_wish(policy).build(policy)
+    }
+
+    pub(super) fn env_wish(&self, policy: &Policy) -> EnvWish {
         let pass = self.config.sandbox.env_pass.iter().map(OsString::from).collect();
-        let caches = self.caches(policy.mode);
-        EnvWish { vars: std::env::vars_os().collect(), pass, caches }.build(policy)
+        EnvWish { vars: std::env::vars_os().collect(), pass, caches: self.caches(policy.mode) }
     }
 
     /// Starts the programs of harnesses for a session.
@@ -345,11 +352,11 @@ impl Base {
         }
         let chosen = self.priced(flags)?;
         let learns = learn == Learn::Later && chosen.provider.as_ref().is_some_and(is_here);
-        let auto = matches!(self.named(&chosen.model), Named::Nobody);
+        let because = self.because(&chosen.model, chosen.harness.id());
         let (client, holds) = (chosen.client()?, chosen.holds());
         let scratch = self.session_tmp(flags)?;
         let place = (self.first_mode(flags), scratch.as_ref().map(Scratch::path));
-        let (Stance { approval, mode, policy, env }, notices) = self.stance(flags, place)?;
+        let (Stance { approval, mode, policy, env, online }, notices) = self.stance(flags, place)?;
         let (session, loaded) = match opened {
             Some(opened) => opened,
             None => self.session(which)?,
@@ -367,6 +374,7 @@ impl Base {
         let programs = self.launcher(&sandbox, &policy, (session.id().to_string(), &stopper));
         let setup = Setup {
             env,
+            online,
             programs: Arc::new(programs),
             sandbox,
             model: chosen.model,
@@ -389,7 +397,7 @@ impl Base {
             holds,
             stopper,
         };
-        Ok(Ready { setup, warnings, auto, learns, _scratch: scratch })
+        Ok(Ready { setup, warnings, because, learns, _scratch: scratch })
     }
 }
 

@@ -41,8 +41,9 @@ impl Base {
         let (policy, notices) = self.policy_in(flags, sandbox, tmp)?;
         let approval = flags.ask_for_approval.filter(|_| first).map(Into::into);
         let approval = approval.unwrap_or_else(|| self.approval_in(flags, mode));
-        let env = self.command_env(&policy);
-        Ok((Stance { approval, mode, policy, env }, notices))
+        let wish = self.env_wish(&policy);
+        let (env, online) = (wish.build(&policy), wish.online(&policy));
+        Ok((Stance { approval, mode, policy, env, online }, notices))
     }
 
     /// The person's rules, and what to say where they cannot be read.

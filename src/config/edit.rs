@@ -51,6 +51,14 @@ pub fn keep_harness(path: &Path, model: &str, harness: &str) -> Result<(), Confi
     apply(path, &[Change::Set(key, harness.into())])
 }
 
+/// Makes `harness` the one that is used for all models that `pattern` names, `model` (`provider/name`) among
+/// them: one of its own would go before it.
+pub fn keep_family(path: &Path, (pattern, model): (&str, &str), harness: &str) -> Result<(), ConfigError> {
+    let keys = |keys: [&str; 3]| keys.map(str::to_owned).to_vec();
+    let set = Change::Set(keys(["families", pattern, "harness"]), harness.into());
+    apply(path, &[set, Change::Remove(keys(["models", model, "harness"]))])
+}
+
 /// Err is the key on the way that holds something other than a table.
 fn make<'a>(root: &mut dyn TableLike, change: &'a Change) -> Result<(), &'a str> {
     let (path, value) = match change {

@@ -49,6 +49,7 @@ pub(super) const ROOT: &[Key] = &[
     ("prices", Named(PRICES)),
     ("model_class", OneOf(&["S", "M", "L", "F"])),
     ("models", Named(MODEL)),
+    ("families", Named(FAMILY)),
     ("check", Table(CHECK)),
     ("mcp_servers", Later),
     ("hooks", Later),
@@ -105,6 +106,8 @@ const PROVIDER: &[Key] = &[
 ];
 
 const MODEL: &[Key] = &[("class", OneOf(&["S", "M", "L", "F"])), ("harness", Text)];
+
+const FAMILY: &[Key] = &[("harness", Text)];
 
 /// Besides `keys`, what Codex has there.
 const TUI: &[Key] = &[

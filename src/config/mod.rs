@@ -21,7 +21,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 
 pub use dirs::Dirs;
-pub use edit::{Change, apply, keep_harness};
+pub use edit::{Change, apply, keep_family, keep_harness};
 pub use env::Env;
 pub use keys::near;
 pub use layers::{Inputs, Loaded, Strictness, load};
@@ -87,6 +87,8 @@ pub struct Config {
     pub tui: TuiKeys,
     /// By `provider/model`.
     pub models: BTreeMap<String, ModelKeys>,
+    /// By a pattern of models' names.
+    pub families: BTreeMap<String, FamilyKeys>,
     /// By `provider/model`.
     pub prices: BTreeMap<String, Prices>,
 }
@@ -152,6 +154,14 @@ pub struct TuiKeys {
 pub struct ModelKeys {
     pub class: Option<Class>,
     /// Used where no harness is named for the run.
+    pub harness: Option<String>,
+}
+
+/// A `[families."kimi-*"]` table: what the user wants for all models of such a name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct FamilyKeys {
+    /// Used where no harness is named for the run or for the model itself.
     pub harness: Option<String>,
 }
 

@@ -29,8 +29,8 @@ use super::programs::{self, Programs};
 use super::template::{BARE, FACTS, Origin, Texts, Values};
 use super::tool::{Tool, Tools};
 use super::{
-    Compaction, Harness, Masked, Rules, Saying, Submitted, Verdict, View, dialect, facts, remind, render,
-    tell,
+    Carried, Compaction, Harness, Masked, Rules, Saying, Submitted, Verdict, View, dialect, facts, remind,
+    render, tell,
 };
 
 /// A harness made from files.
@@ -491,6 +491,10 @@ impl Harness for Loaded {
 
     fn masked(&self, view: &View<'_>) -> Masked {
         render::masked(self.kit(view.model), view)
+    }
+
+    fn carried(&self, view: &View<'_>) -> Option<Carried> {
+        render::carried(self.kit(view.model), view).ok()
     }
 
     async fn interpret(&self, reply: &mut Reply, view: &View<'_>) -> anyhow::Result<Verdict> {

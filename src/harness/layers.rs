@@ -317,7 +317,7 @@ fn check_head(read: &Manifest, id: &str, sheet: &Sheet, faults: &mut Vec<LoadErr
     let claims = [("models", &read.claims.models), ("providers", &read.claims.providers)];
     for (key, patterns) in claims {
         for pattern in patterns {
-            if let Some(what) = super::load::wrong_pattern(pattern) {
+            if let Some(what) = super::claim::wrong_pattern(pattern) {
                 fault(&["match", key], Some(pattern), what);
             }
         }

@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use globset::{GlobBuilder, GlobMatcher};
 use sha2::{Digest, Sha256};
 
 use crate::model::{Class, Model, hex};
 
 use super::Harness;
 use super::check::{self, Report};
+use super::claim::Claimants;
 use super::external::{External, Program};
 use super::files::{self, COMMON, Files};
 use super::kit::Loaded;
@@ -60,6 +60,8 @@ pub struct Listing {
     pub summary: String,
     /// The client and version it follows.
     pub mirrors: Option<String>,
+    /// The day on which that client was looked at.
+    pub mirrored: Option<String>,
     /// The folder that has a part of it; None when all of it is built in.
     pub from: Option<PathBuf>,
     pub extends: Option<String>,
@@ -213,20 +215,16 @@ impl Library {
         self.files.ids().contains_key(id)
     }
 
-    /// The harness for a model when the user named none: the one whose `match` claims it, a folder's
-    /// before a built-in one. A small local model is spared the tools that its larger kin knows, unless a
-    /// folder of the user's says so. What nobody claims gets `local` on this machine, else `minimal`.
+    /// The harness for a model when the user named none.
     pub fn pick(&self, model: &Model) -> String {
-        let mut ids: Vec<_> = self.files.ids().into_iter().collect();
-        ids.sort_by_key(|(_, from)| from.is_none());
-        let small = model.local && model.class == Class::S;
-        let claims = |id: &str| self.head(id).is_some_and(|head| head.claims(&model.provider, &model.name));
-        let claimed = ids.iter().find(|(id, from)| (from.is_some() || !small) && claims(id));
-        match claimed {
-            Some((id, _)) => id.clone(),
-            None if model.local && self.has(LOCAL) => LOCAL.to_owned(),
-            None => "minimal".to_owned(),
-        }
+        self.claimants().pick(model).id
+    }
+
+    /// What the harnesses claim, for more than one question.
+    pub fn claimants(&self) -> Claimants {
+        let all = self.files.ids().into_iter();
+        let claimant = |(id, from): (String, Option<PathBuf>)| self.head(&id)?.claimant(&id, from.is_some());
+        Claimants::new(all.filter_map(claimant).collect(), self.has(LOCAL))
     }
 
     pub(super) fn load(&self, id: &str) -> Result<Loaded, LoadError> {
@@ -262,10 +260,7 @@ impl Library {
     /// The harness's own manifest, without what it extends. None when it is broken: `auto` goes on.
     fn head(&self, id: &str) -> Option<Manifest> {
         let found = self.files.read(id, "harness.toml").ok()??;
-        let head: Manifest = toml::from_str(&found.text).ok()?;
-        let patterns = head.claims.models.iter().chain(&head.claims.providers);
-        let sound = patterns.map(|pattern| wrong_pattern(pattern)).all(|wrong| wrong.is_none());
-        sound.then_some(head)
+        toml::from_str(&found.text).ok()
     }
 }
 
@@ -275,40 +270,6 @@ fn finished(loaded: Loaded) -> Arc<dyn Harness> {
         Some(program) => Arc::new(External::new(Arc::new(loaded), program)),
         None => Arc::new(loaded),
     }
-}
-
-impl Manifest {
-    fn claims(&self, provider: &str, model: &str) -> bool {
-        matches_any(&self.claims.models, model) || matches_any(&self.claims.providers, provider)
-    }
-}
-
-pub(super) fn matches_any(globs: &[String], name: &str) -> bool {
-    globs.iter().filter_map(|pattern| glob(pattern)).any(|glob| glob.is_match(name))
-}
-
-fn glob(pattern: &str) -> Option<GlobMatcher> {
-    GlobBuilder::new(pattern).case_insensitive(true).build().ok().map(|glob| glob.compile_matcher())
-}
-
-/// Names that have nothing in common: what matches them all matches any.
-const ANY: [&str; 6] = ["a", "Zq-7", "gpt-5.1", "qwen2.5-coder:7b", "org/Name.x_1B", "0"];
-
-/// What is wrong with a pattern of names, if anything.
-pub(super) fn wrong_pattern(pattern: &str) -> Option<String> {
-    if pattern.trim().is_empty() {
-        return Some("an empty pattern matches nothing; leave it out".to_owned());
-    }
-    let built = match GlobBuilder::new(pattern).case_insensitive(true).build() {
-        Ok(built) => built.compile_matcher(),
-        Err(e) => return Some(format!("`{pattern}` is no pattern: {}", e.kind())),
-    };
-    ANY.iter().all(|name| built.is_match(name)).then(|| {
-        format!(
-            "`{pattern}` would catch every model; name the harness where it is wanted instead, with --harness or \
-             `harness` in the configuration"
-        )
-    })
 }
 
 /// The name that was probably meant.

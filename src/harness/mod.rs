@@ -6,6 +6,7 @@
 
 mod bind;
 mod check;
+mod claim;
 mod dialect;
 mod external;
 mod facts;
@@ -33,6 +34,7 @@ mod wish;
 mod testing;
 
 pub use check::Report;
+pub use claim::{Claimants, Pick, family, in_family, wrong_pattern};
 pub(crate) use dialect::after_thinking as past_thinking;
 pub(crate) use dialect::file::paths as named;
 pub use dialect::form as read_loose;
@@ -40,7 +42,9 @@ pub use external::{NoPrograms, Program, Programs, Started, Tree};
 pub use live::{Live, Look};
 pub use load::{LOCAL, Library, Listing, LoadError};
 pub use manifest::{Kept, Show, Strategy};
-pub use sample::{Sample, model as sample_model, prompt as sample_prompt, scene as sample_scene, tokens};
+pub use sample::{
+    Sample, Traits, carried, model as sample_model, prompt as sample_prompt, scene as sample_scene, tokens,
+};
 pub use saying::{Saying, Told};
 pub use spell::Spelled;
 pub use wish::{asks_for_change, asks_for_repair, only_asks};
@@ -81,6 +85,11 @@ pub trait Harness: Send + Sync {
     /// What [`prompt`](Harness::prompt) leaves out of old results for this view.
     fn masked(&self, _view: &View<'_>) -> Masked {
         Masked::default()
+    }
+
+    /// What becomes of the history in this view. None: only a program that is asked knows.
+    fn carried(&self, _view: &View<'_>) -> Option<Carried> {
+        None
     }
 
     /// Fills in `action` of each call, or finds the calls in the text. Never fails on what a model
@@ -156,6 +165,22 @@ pub struct Masked {
     pub results: usize,
     /// Bytes that this saves.
     pub bytes: u64,
+}
+
+/// What becomes of a history under a harness, by turns: each counts by the reply in it that changes most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Carried {
+    /// Turns that are sent word for word.
+    pub kept: usize,
+    /// Turns whose calls are said in the names of this harness's tools.
+    pub respoken: usize,
+    /// Turns of which the model is told what was done.
+    pub told: usize,
+    /// What the person and the model said.
+    pub messages: usize,
+    pub calls: usize,
+    /// Calls without an answer.
+    pub open: usize,
 }
 
 #[derive(Clone, Debug, PartialEq)]

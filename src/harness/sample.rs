@@ -4,18 +4,38 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::model::{
-    BlobId, Body, Class, Entry, Git, Instructions, Item, ItemId, Model, Said, Scene, Thinking, WireKind,
+    BlobId, Body, Class, Entry, Git, Instructions, Item, ItemId, MOST_BYTES, MOST_LINES, Model, Said, Scene,
+    Thinking, WireKind,
 };
 use crate::wire::prompt::{Piece, Prompt};
 
-use super::kit::Loaded;
+use super::kit::{Kit, Loaded};
 use super::load::{Listing, LoadError};
-use super::{Blobs, Harness, NoPrograms, Programs, View, render};
+use super::manifest::{DialectKind, Offer};
+use super::{Blobs, Carried, Harness, NoPrograms, Programs, View, render};
 
-/// The request of a session that has just begun, and the harness's row in the list.
+/// The request of a session that has just begun, the harness's row in the list, and its ways.
 pub struct Sample {
     pub prompt: Prompt,
     pub listing: Listing,
+    pub traits: Traits,
+}
+
+/// What sets a harness apart, for a person who compares two.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Traits {
+    /// Names of the tools, also where they are only described.
+    pub tools: Vec<String>,
+    /// How files are changed, in the words of [`crate::model::Action::kind`].
+    pub edits: Vec<&'static str>,
+    /// Calls that only read run side by side.
+    pub parallel: bool,
+    /// In which field earlier thinking goes back: `arrived`, `none`, or the field's name.
+    pub echo: String,
+    /// Calls are text and not calls of the wire.
+    pub text: bool,
+    /// Most of one result that is shown, in bytes and lines.
+    pub output: (usize, usize),
 }
 
 /// A hosted model that nobody claims.
@@ -98,12 +118,46 @@ pub(super) fn of(harness: &Loaded, model: &Model, from: Option<PathBuf>) -> Resu
         name: if manifest.name.is_empty() { kit.id.clone() } else { manifest.name.clone() },
         summary: manifest.summary.clone(),
         mirrors: manifest.mirrors.clone(),
+        mirrored: manifest.mirrored.clone(),
         from,
         built_in: super::files::is_built_in(&kit.id),
         extends: manifest.extends.clone(),
         tokens: tokens(&prompt),
     };
-    Ok(Sample { prompt, listing })
+    Ok(Sample { prompt, listing, traits: traits(kit) })
+}
+
+/// The kinds of action that change a file.
+const EDITS: [&str; 8] = ["edit", "patch", "diff", "rewrite", "write", "insert", "notebook", "undo"];
+
+fn traits(kit: &Kit) -> Traits {
+    let manifest = &kit.manifest;
+    let does = |kind: &&str| kit.tools.iter().any(|(_, tool)| tool.kinds().any(|one| one == *kind));
+    let dialect = &manifest.dialect;
+    Traits {
+        tools: kit.tools.names().map(str::to_owned).collect(),
+        edits: EDITS.into_iter().filter(does).collect(),
+        parallel: manifest.turn.parallel,
+        echo: manifest.thinking.echo.clone(),
+        text: matches!(dialect.kind, DialectKind::Fenced | DialectKind::Json)
+            || dialect.offer == Offer::Prompt,
+        output: (
+            manifest.output.bytes.unwrap_or(MOST_BYTES).min(MOST_BYTES),
+            manifest.output.lines.unwrap_or(MOST_LINES).min(MOST_LINES),
+        ),
+    }
+}
+
+/// What becomes of a session's items under this harness, as for its next request. None: only its program
+/// knows.
+pub fn carried(harness: &dyn Harness, model: &Model, items: &[Item]) -> Option<Carried> {
+    let frozen = items.iter().rev().find_map(|item| match &item.body {
+        Body::Scene(scene) => Some(&**scene),
+        _ => None,
+    });
+    let usual = scene();
+    let (scene, blobs, programs) = (frozen.unwrap_or(&usual), &NoBlobs, &NoPrograms);
+    harness.carried(&View { items, scene, model, wire: model.wire, blobs, drop_images: false, programs })
 }
 
 /// What the harness itself costs: system, openings and tools, by characters through 4. The one

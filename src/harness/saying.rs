@@ -69,6 +69,8 @@ pub enum Saying<'a> {
     Declined { reason: Option<&'a str> },
     /// The person changed a command before it ran.
     Edited { command: &'a str },
+    /// The person changed what an edit makes of its files; a difference follows.
+    Revised,
     /// The sandbox stopped a command, and the person had it run again with what it lacked.
     Again,
     /// The person did not want that.
@@ -130,6 +132,7 @@ impl Saying<'_> {
             Self::Ran { .. } => "ran",
             Self::Declined { .. } => "declined",
             Self::Edited { .. } => "edited",
+            Self::Revised => "revised",
             Self::Again => "again",
             Self::NotAgain { .. } => "not_again",
             Self::Stance { .. } => "stance",
@@ -166,6 +169,7 @@ impl Saying<'_> {
             | Self::Ran { .. }
             | Self::Declined { .. }
             | Self::Edited { .. }
+            | Self::Revised
             | Self::Again
             | Self::NotAgain { .. }
             | Self::Stance { .. }
@@ -215,6 +219,7 @@ impl Saying<'_> {
             | Self::Compact
             | Self::NoSummary
             | Self::ImageLeftOut
+            | Self::Revised
             | Self::Again
             | Self::Unattended => values,
         }

@@ -21,7 +21,7 @@ pub struct Spelled {
 }
 
 /// Keys that make no difference to a model or a turn.
-const NAMES: [&str; 7] = ["schema", "id", "name", "summary", "extends", "mirrors", "match"];
+const NAMES: [&str; 8] = ["schema", "id", "name", "summary", "extends", "mirrors", "mirrored", "match"];
 
 impl Library {
     /// What a harness comes to, written out.

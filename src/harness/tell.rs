@@ -64,6 +64,10 @@ pub(super) fn tell(kit: &Kit, call: &ToolCall, outcome: &Outcome, view: &View<'_
         }
         (_, State::Refused) => kit.common("refused", &values(kit, call, outcome, view)),
         (_, State::Interrupted) => kit.common("interrupted", &values(kit, call, outcome, view)),
+        // Templates speak of what was called for, which this is not.
+        (_, State::Ok) if outcome.data["revised"] == true => {
+            kit.common("result", &values(kit, call, outcome, view))
+        }
         (_, State::Ok | State::Failed | State::TimedOut) => result(kit, call, outcome, view),
     };
     let mut parts: Vec<Part> = status(kit, call, outcome, view).into_iter().collect();

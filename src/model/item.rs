@@ -297,6 +297,10 @@ pub enum Decision {
     Edited {
         command: String,
     },
+    /// An edit was made, of these files, with the person's text in place of the model's.
+    Revised {
+        files: Vec<String>,
+    },
     Refused {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
@@ -314,7 +318,7 @@ impl Decision {
             Self::Once { lifts } => format!("✓ allowed once{}", with(lifts)),
             Self::Session { lifts } => format!("✓ allowed for this session{}", with(lifts)),
             Self::Always { rule } => format!("✓ allowed by a new rule `{rule}`"),
-            Self::Edited { .. } => "✓ allowed as edited".to_owned(),
+            Self::Edited { .. } | Self::Revised { .. } => "✓ allowed as edited".to_owned(),
             Self::Refused { reason: None } => "⊘ refused".to_owned(),
             Self::Refused { reason: Some(reason) } => format!("⊘ refused, \"{reason}\""),
         }

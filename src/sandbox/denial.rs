@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::policy::{By, Lift, real};
+use super::policy::{By, Lift, real, starts_programs};
 use super::{GitAccess, Mode, Net, Op, Policy, Verdict};
 
 /// The refusal is at the end of what a command prints.
@@ -162,6 +162,9 @@ fn lift(policy: &Policy, path: &Path) -> Option<String> {
         return Some("-s workspace-write".into());
     }
     let repository = path.components().any(|c| c.as_os_str() == ".git");
+    if starts_programs(&path) {
+        return None;
+    }
     if repository && policy.git == GitAccess::Read {
         return Some("--git commit".into());
     }

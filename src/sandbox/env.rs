@@ -45,7 +45,7 @@ const CACHES: &[(&str, &str, &str)] = &[
     ("GRADLE_USER_HOME", ".gradle", "gradle"),
 ];
 
-/// Those read-only serve well as long as nothing can be fetched.
+/// Those read-only serve well as long as nothing was fetched elsewhere.
 const ONLINE_CACHES: &[(&str, &str, &str)] =
     &[("CARGO_HOME", ".cargo", "cargo"), ("GOMODCACHE", "go/pkg/mod", "go-mod")];
 
@@ -66,6 +66,12 @@ const NO_RETRIES: &[(&str, &str)] =
     &[("npm_config_fetch_retries", "0"), ("PIP_RETRIES", "1"), ("CARGO_NET_RETRY", "0")];
 
 impl EnvWish {
+    /// The same for commands that the network is lifted for: with the person's proxies, and with folders
+    /// where what is fetched can be kept.
+    pub fn online(&self, policy: &Policy) -> Vars {
+        self.build(&Policy { net: Net::Full, ..policy.clone() })
+    }
+
     /// The complete environment for commands under `policy`.
     pub fn build(&self, policy: &Policy) -> Vars {
         let full = policy.mode == Mode::DangerFullAccess;
@@ -115,10 +121,8 @@ impl EnvWish {
         let home = vars.get(OsStr::new("HOME")).map(PathBuf::from);
         let writable =
             |path: &Path| policy.explain(&super::policy::real(path), Op::Write) == Verdict::Allowed;
-        let online = match policy.net {
-            Net::Full => ONLINE_CACHES,
-            Net::Off => &[],
-        };
+        let fetched = |folder: &str| policy.net == Net::Full || private.join(folder).exists();
+        let online = ONLINE_CACHES.iter().filter(|(_, _, folder)| fetched(folder));
         for (name, usual, folder) in CACHES.iter().chain(online) {
             let place = match (vars.get(OsStr::new(name)), &home) {
                 (Some(set), _) => Some(PathBuf::from(set)),
@@ -132,25 +136,42 @@ impl EnvWish {
     }
 }
 
-/// The environment of one command, made for another policy than that which now holds for it.
-pub fn under(vars: &[(OsString, OsString)], policy: &Policy) -> Vars {
-    let full = policy.mode == Mode::DangerFullAccess;
-    let ours = |name: &OsStr| name == "TACK_SANDBOX" || name == "TACK_SANDBOX_NETWORK" || name == "TMPDIR";
-    let waits = |name: &OsStr| NO_RETRIES.iter().any(|(known, _)| name == *known);
-    let stays = |name: &OsStr| !(full && ours(name) || policy.net == Net::Full && waits(name));
-    let mut vars: Vars = vars.iter().filter(|(name, _)| stays(name)).cloned().collect();
-    if policy.net == Net::Full {
-        let net = vars.iter_mut().find(|(name, _)| name == "TACK_SANDBOX_NETWORK");
-        net.into_iter().for_each(|(_, value)| *value = "full".into());
+/// The environment of one command that something was lifted for, so that `policy` holds: that of all commands
+/// is `vars`, that of those with the network `online`.
+pub fn under(vars: &[(OsString, OsString)], online: &[(OsString, OsString)], policy: &Policy) -> Vars {
+    match (policy.mode, policy.net) {
+        (Mode::DangerFullAccess, Net::Off | Net::Full) => {
+            let ours =
+                |name: &OsStr| name == "TACK_SANDBOX" || name == "TACK_SANDBOX_NETWORK" || name == "TMPDIR";
+            let waits = |name: &OsStr| NO_RETRIES.iter().any(|(known, _)| name == *known);
+            // Their own caches: there they may hold keys that a command needs.
+            let own = vars.iter().filter(|(name, _)| !ours(name) && !waits(name));
+            own.chain(online.iter().filter(|(name, _)| is_proxy(name))).cloned().collect()
+        }
+        (Mode::ReadOnly | Mode::WorkspaceWrite, Net::Full) => online.to_vec(),
+        (Mode::ReadOnly | Mode::WorkspaceWrite, Net::Off) => vars.to_vec(),
     }
-    vars
+}
+
+/// Takes up, once a command with the network fetched something, where that lies: what comes after it, without
+/// the network, has to find it.
+pub fn keep_fetched(vars: &mut Vars, online: &[(OsString, OsString)]) {
+    let cache = |name: &OsStr| ONLINE_CACHES.iter().any(|(known, _, _)| name == *known);
+    for (name, place) in online.iter().filter(|(name, place)| cache(name) && Path::new(place).exists()) {
+        vars.retain(|(known, _)| known != name);
+        vars.push((name.clone(), place.clone()));
+    }
+}
+
+fn is_proxy(name: &OsStr) -> bool {
+    name.to_str().is_some_and(|name| PROXIES.contains(&name.to_ascii_lowercase().as_str()))
 }
 
 fn listed(name: &OsStr, policy: &Policy) -> bool {
     let Some(text) = name.to_str() else { return false };
     let upper = text.to_ascii_uppercase();
     let secret = SECRET.iter().any(|part| upper.contains(part));
-    let proxy = policy.net == Net::Full && PROXIES.contains(&text.to_ascii_lowercase().as_str());
+    let proxy = policy.net == Net::Full && is_proxy(name);
     (PASSED.split_ascii_whitespace().any(|n| n == text) || text.starts_with("LC_") || proxy)
         && !secret
         && !loads_code(name)
@@ -214,6 +235,53 @@ mod tests {
         assert_eq!(retries(&policy), Some("0".into()));
         policy.net = Net::Full;
         assert_eq!(retries(&policy), None);
+    }
+
+    #[test]
+    fn with_the_network_lifted_there_are_proxies_and_folders_for_what_is_fetched() {
+        let policy = Wish::new(Mode::WorkspaceWrite, ".").settle().unwrap().policy;
+        let vars = [("https_proxy", "http://p:1"), ("NO_PROXY", "a"), ("HOME", "/nowhere"), ("PATH", "/bin")];
+        let vars = vars.iter().map(|(k, v)| (k.into(), v.into())).collect();
+        let wish = EnvWish { vars, ..EnvWish::default() };
+        let (off, online) = (wish.build(&policy), wish.online(&policy));
+        let full = Policy { net: Net::Full, ..policy.clone() };
+        let open = Policy { mode: Mode::DangerFullAccess, ..full.clone() };
+        let names =
+            ["https_proxy", "NO_PROXY", "CARGO_HOME", "CARGO_NET_RETRY", "TACK_SANDBOX_NETWORK", "PATH"];
+        for (policy, want) in [
+            (&policy, "CARGO_NET_RETRY=0 TACK_SANDBOX_NETWORK=off PATH=/bin"),
+            (
+                &full,
+                "https_proxy=http://p:1 NO_PROXY=a CARGO_HOME=/tmp/.cache/cargo TACK_SANDBOX_NETWORK=full PATH=/bin",
+            ),
+            (&open, "https_proxy=http://p:1 NO_PROXY=a PATH=/bin"),
+        ] {
+            let vars: BTreeMap<OsString, OsString> = under(&off, &online, policy).into_iter().collect();
+            let said = names
+                .iter()
+                .filter_map(|name| Some(format!("{name}={}", vars.get(OsStr::new(name))?.display())));
+            assert_eq!(said.collect::<Vec<_>>().join(" "), want);
+        }
+    }
+
+    #[test]
+    fn what_was_fetched_is_found_without_the_network_too() {
+        let top = tempfile::tempdir().unwrap();
+        let policy = Wish::new(Mode::WorkspaceWrite, ".").settle().unwrap().policy;
+        let vars = vec![("HOME".into(), "/nowhere".into())];
+        let wish = EnvWish { vars, caches: Some(top.path().to_owned()), ..EnvWish::default() };
+        let cargo =
+            |vars: &Vars| vars.iter().find(|(name, _)| name == "CARGO_HOME").map(|(_, at)| at.clone());
+        let (mut off, online) = (wish.build(&policy), wish.online(&policy));
+        keep_fetched(&mut off, &online);
+        assert_eq!(cargo(&off), None);
+        let place = top.path().join("cargo");
+        std::fs::create_dir(&place).unwrap();
+        keep_fetched(&mut off, &online);
+        assert_eq!(
+            (cargo(&off), cargo(&wish.build(&policy))),
+            (Some(place.clone().into()), Some(place.into()))
+        );
     }
 
     #[test]

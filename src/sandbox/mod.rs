@@ -63,6 +63,9 @@ pub struct Policy {
     /// Files of git that must not appear: removed after each command, and the command fails.
     #[serde(default)]
     pub watch: Vec<PathBuf>,
+    /// Single files that steer programs and that a person let a file tool write after all. Commands never do.
+    #[serde(default)]
+    pub opened: Vec<PathBuf>,
     pub net: Net,
     pub git: GitAccess,
     /// The host folder that commands see as `/tmp`; one per session, removed at its end. File

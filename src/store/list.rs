@@ -9,10 +9,10 @@ use jiff::Timestamp;
 
 use super::load::{self, Header, Line};
 use super::{Place, Sessions};
-use crate::model::{Body, Item, SessionId};
+use crate::model::{Body, Item, Origin, SessionId};
 
 /// What a list shows of a session.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
     pub id: SessionId,
     pub cwd: String,
@@ -23,6 +23,10 @@ pub struct Summary {
     pub title: String,
     /// Prompts so far.
     pub turns: u32,
+    /// The git branch it was begun on.
+    pub branch: Option<String>,
+    /// Who answered last, where that is near the end.
+    pub origin: Option<Origin>,
 }
 
 /// The first prompt stands behind the scene, which may hold long instruction files.
@@ -38,7 +42,8 @@ impl Sessions {
         all
     }
 
-    /// The session that was written last, of those started in `cwd` when one is given.
+    /// The session that was written last, of those started in `cwd` when one is given. One in which nothing
+    /// was said yet only where there is no other.
     pub fn last(&self, cwd: Option<&Path>) -> Option<SessionId> {
         let wanted = cwd.map(|path| path.to_string_lossy().into_owned());
         let mut places: Vec<(SystemTime, Place)> = self
@@ -47,11 +52,16 @@ impl Sessions {
             .filter_map(|place| Some((place.log.metadata().ok()?.modified().ok()?, place)))
             .collect();
         places.sort_by(|a, b| (b.0, &b.1.id).cmp(&(a.0, &a.1.id)));
-        let here = |place: &Place| match &wanted {
-            Some(cwd) => head(place).is_some_and(|(header, _)| header.cwd == *cwd),
-            None => true,
-        };
-        places.into_iter().map(|(_, place)| place).find(here).map(|place| place.id)
+        let here = |head: &Head| wanted.as_ref().is_none_or(|cwd| head.header.cwd == *cwd);
+        let mut silent = None;
+        for (_, place) in places {
+            match head(&place).filter(here) {
+                Some(Head { title: Some(_), .. }) => return Some(place.id),
+                Some(_) => silent = silent.or(Some(place.id)),
+                None => {}
+            }
+        }
+        silent
     }
 
     /// Every log there is, by id.
@@ -84,9 +94,12 @@ fn entries(dir: &Path) -> Vec<PathBuf> {
 }
 
 fn summary(place: &Place) -> Option<Summary> {
-    let (header, title) = head(place)?;
+    let Head { header, title, branch } = head(place)?;
     let last = tail(place, TAIL).or_else(|| tail(place, u64::MAX));
-    let (updated, turns) = last.map_or((header.created, 0), |item| (item.at, item.turn));
+    let (updated, turns, origin) = match last {
+        Some((item, origin)) => (item.at, item.turn, origin),
+        None => (header.created, 0, None),
+    };
     Some(Summary {
         id: place.id.clone(),
         cwd: header.cwd,
@@ -94,44 +107,58 @@ fn summary(place: &Place) -> Option<Summary> {
         updated,
         title: title.unwrap_or_default(),
         turns,
+        branch,
+        origin,
     })
 }
 
-/// The header and the title, from the first lines.
-fn head(place: &Place) -> Option<(Header, Option<String>)> {
+/// What the first lines tell.
+struct Head {
+    header: Header,
+    title: Option<String>,
+    branch: Option<String>,
+}
+
+fn head(place: &Place) -> Option<Head> {
     let file = File::open(&place.log).ok()?;
     let mut lines = BufReader::new(file.take(HEAD));
-    let mut header = None;
+    let (mut header, mut branch) = (None, None);
+    let mut title = None;
     let mut raw = Vec::new();
     while lines.read_until(b'\n', &mut raw).ok()? > 0 {
         match load::parse(&raw) {
             Line::Header(found) => header = header.or(Some(found)),
-            Line::Item(item) => {
-                if let Some(title) = title(&item) {
-                    return Some((header.unwrap_or_else(|| Header::lost(&place.id)), Some(title)));
+            Line::Item(item) => match item.body {
+                Body::User(said) => {
+                    title = Some(said.text.trim().lines().next().unwrap_or_default().to_owned());
+                    break;
                 }
-            }
+                Body::Scene(scene) => branch = scene.git.map(|git| git.branch),
+                Body::Assistant(_) | Body::Result(_) | Body::Note(_) | Body::Summary(_) | Body::Mark(_) => {}
+            },
             Line::Unknown | Line::Damaged | Line::Empty => {}
         }
         raw.clear();
     }
-    Some((header.unwrap_or_else(|| Header::lost(&place.id)), None))
+    Some(Head { header: header.unwrap_or_else(|| Header::lost(&place.id)), title, branch })
 }
 
-fn title(item: &Item) -> Option<String> {
-    let Body::User(said) = &item.body else { return None };
-    Some(said.text.trim().lines().next().unwrap_or_default().to_owned())
-}
-
-/// The last whole item within the last `reach` bytes.
-fn tail(place: &Place, reach: u64) -> Option<Item> {
+/// The last whole item within the last `reach` bytes, and of whom the last answer there is.
+fn tail(place: &Place, reach: u64) -> Option<(Item, Option<Origin>)> {
     let mut file = File::open(&place.log).ok()?;
     let start = file.metadata().ok()?.len().saturating_sub(reach);
     file.seek(SeekFrom::Start(start)).ok()?;
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).ok()?;
-    bytes.split(|&b| b == b'\n').rev().find_map(|raw| match load::parse(raw) {
+    let mut items = bytes.split(|&b| b == b'\n').rev().filter_map(|raw| match load::parse(raw) {
         Line::Item(item) => Some(*item),
         Line::Header(_) | Line::Unknown | Line::Damaged | Line::Empty => None,
-    })
+    });
+    let last = items.next()?;
+    let origin = |item: &Item| match &item.body {
+        Body::Assistant(reply) => Some(reply.origin.clone()),
+        _ => None,
+    };
+    let of = origin(&last).or_else(|| items.find_map(|item| origin(&item)));
+    Some((last, of))
 }

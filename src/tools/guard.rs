@@ -36,6 +36,8 @@ pub(super) enum Basis {
     Lines(Vec<Rows>),
     /// Nothing: it touches whatever is different.
     Difference,
+    /// The person's own word: they saw all of it.
+    Person,
 }
 
 /// A change that is to be made.
@@ -95,7 +97,8 @@ impl Toolbox {
             Broken::Told => Ok(Parsed::of(plan).0),
             Broken::Refused => {
                 let (parsed, breaks) = Parsed::of(plan);
-                match plan.old.filter(|_| breaks) {
+                let holds = breaks && !matches!(plan.basis, Basis::Person);
+                match plan.old.filter(|_| holds) {
                     Some(old) if self.is_patient(old) => Err(parsed.refusal(plan, old)),
                     Some(_) | None => Ok(parsed),
                 }
@@ -114,7 +117,7 @@ impl Toolbox {
         let before = read(&old.raw);
         let before: Vec<&str> = before.split_inclusive('\n').collect();
         let wanted = match &plan.basis {
-            Basis::Quote => return Ok(()),
+            Basis::Quote | Basis::Person => return Ok(()),
             Basis::Lines(lines) => lines.clone(),
             Basis::Difference => {
                 let after = read(plan.after);

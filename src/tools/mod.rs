@@ -32,6 +32,7 @@ mod preview;
 mod printed;
 mod read;
 mod redirect;
+mod revised;
 mod rewrite;
 mod rows;
 mod screen;

@@ -133,7 +133,7 @@ pub(super) fn put(
 }
 
 /// The new text in the form of the old file, and what was kept of that form.
-fn in_form(old: Option<&[u8]>, new: &str) -> (Vec<u8>, Option<&'static str>) {
+pub(super) fn in_form(old: Option<&[u8]>, new: &str) -> (Vec<u8>, Option<&'static str>) {
     let plain = || (new.as_bytes().to_vec(), None);
     let Some(form) = old.and_then(Text::decode) else { return plain() };
     let crlf = text::all_crlf(&form.bytes) && !new.contains('\r');

@@ -13,7 +13,7 @@ use crate::tools::Job;
 /// Two lines that say where one is.
 pub fn head(facts: &Facts, p: &Palette) -> Vec<Line<'static>> {
     let speaks = &facts.speaks;
-    let auto = if speaks.auto { " (auto)" } else { "" };
+    let auto = speaks.because.mark();
     let clean = |text: &str| text::clean_line(text).into_owned();
     let (model, provider) = (clean(&speaks.model.name), clean(&speaks.model.provider));
     let who = match facts.mute {
@@ -34,7 +34,6 @@ pub fn status(facts: &Facts, spent: &Spent, session: Option<&str>, p: &Palette) 
     let model = &facts.speaks.model;
     let window =
         model.window.map_or_else(|| "not known".to_owned(), |window| format!("{} tokens", tokens(window)));
-    let auto = if facts.speaks.auto { " (auto)" } else { "" };
     let who = match facts.mute {
         true => "none yet: /model lists what is on this machine".to_owned(),
         false => format!("{} @ {} · class {}", model.name, model.provider, model.class.letter()),
@@ -42,7 +41,7 @@ pub fn status(facts: &Facts, spent: &Spent, session: Option<&str>, p: &Palette) 
     let files = if facts.instructions.is_empty() { "none".to_owned() } else { facts.instructions.join(", ") };
     let rows = [
         ("model", who),
-        ("harness", format!("{}{auto}", facts.speaks.harness)),
+        ("harness", format!("{} · {}", facts.speaks.harness, facts.speaks.because.words())),
         ("wire", model.wire.name().to_owned()),
         ("window", format!("{window}, about {} used", tokens(spent.context))),
         ("effort", model.effort.clone().unwrap_or_else(|| "the model's own".to_owned())),

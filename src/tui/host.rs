@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use tokio::sync::mpsc::{Receiver, Sender};
 
 use crate::agent::{Desk, Event, Op, Rule, SessionMode, Speaker, Stance, Stopper};
+use crate::harness::Carried;
 use crate::model::{BlobId, Item, Model, Prices};
 
 use super::transcript::Speech;
@@ -59,9 +60,52 @@ pub struct Facts {
 pub struct Speaks {
     pub model: Model,
     pub harness: String,
-    /// Nobody named it.
-    pub auto: bool,
+    pub because: Because,
     pub speech: Speech,
+}
+
+/// Why this harness speaks for the model, the strongest word first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Because {
+    /// Named for this run or this session.
+    Named,
+    /// The person's usual one for this model.
+    Model,
+    /// The person's usual one for models of this pattern.
+    Family(String),
+    /// The person's usual one for all models.
+    All,
+    /// By its manifest it is for models, or a provider, of this pattern.
+    Claims(String),
+    /// None is made for this model.
+    Unclaimed,
+    /// Another one would take too much of the window.
+    Window,
+}
+
+impl Because {
+    /// Beside its name, where it was not named: blank in front, or nothing.
+    pub fn mark(&self) -> String {
+        match self {
+            Self::Named | Self::All => String::new(),
+            Self::Model => " (default for this model)".to_owned(),
+            Self::Family(pattern) => format!(" (default for {pattern})"),
+            Self::Claims(_) | Self::Unclaimed | Self::Window => " (auto)".to_owned(),
+        }
+    }
+
+    /// In a few words.
+    pub fn words(&self) -> String {
+        match self {
+            Self::Named => "named for this session".to_owned(),
+            Self::Model => "your default for this model".to_owned(),
+            Self::Family(pattern) => format!("your default for {pattern}"),
+            Self::All => "your default for all models".to_owned(),
+            Self::Claims(pattern) => format!("auto: made for {pattern}"),
+            Self::Unclaimed => "auto: none is made for this model".to_owned(),
+            Self::Window => "auto: the window is small".to_owned(),
+        }
+    }
 }
 
 /// The next mode in the cycle, in which `Full` is not.
@@ -90,6 +134,16 @@ pub struct Wish {
     /// An id, or `auto`.
     pub harness: Option<String>,
     pub effort: Option<String>,
+    pub lasts: Lasts,
+}
+
+/// How long a choice holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Lasts {
+    /// In this session, and those that are begun after it.
+    #[default]
+    Run,
+    Session,
 }
 
 /// Levels of effort that models know by name.
@@ -146,10 +200,30 @@ pub struct HarnessRow {
     /// About so many tokens a turn.
     pub tokens: usize,
     pub summary: String,
-    /// It would be chosen if nobody named one.
-    pub auto: bool,
-    /// Names of its tools, the client that it follows, where its files are.
-    pub about: Vec<String>,
+    /// Why it would be chosen if nobody named one; None: another would.
+    pub auto: Option<Because>,
+    pub sheet: Sheet,
+}
+
+/// What sets a harness apart, in words for a person.
+#[derive(Clone, Debug, Default)]
+pub struct Sheet {
+    /// Tokens of its prompt without the tools.
+    pub prompt: usize,
+    pub tools: Vec<String>,
+    /// How files are changed.
+    pub edits: String,
+    /// Calls that only read run side by side.
+    pub parallel: bool,
+    /// What goes back of earlier thinking.
+    pub thinking: String,
+    pub wires: String,
+    /// Most of a result that is shown.
+    pub output: String,
+    /// Whose shape it is, and as of when.
+    pub source: String,
+    /// Its folder, where it is not built in.
+    pub files: Option<String>,
 }
 
 /// A row of the picker of models.
@@ -161,9 +235,19 @@ pub struct ModelRow {
     pub window: Option<u64>,
     pub vision: Option<bool>,
     pub tools: Option<bool>,
+    /// Most tokens of an answer.
+    pub max_output: Option<u64>,
     pub prices: Option<Prices>,
+    /// Where the prices are from.
+    pub priced: String,
     pub local: bool,
     pub remark: String,
+    /// The key of its provider, as a heading says it: `key OK`.
+    pub key: String,
+    /// Where that key is.
+    pub key_from: String,
+    /// Who would speak for it if nobody named a harness, and why.
+    pub harness: Option<(String, Because)>,
 }
 
 /// A row of the picker of sessions.
@@ -175,6 +259,9 @@ pub struct SessionRow {
     /// Since its last item, in seconds.
     pub age: u64,
     pub turns: usize,
+    /// Empty where it is not known.
+    pub branch: String,
+    /// Model and harness of its last answer; empty where there is none.
     pub speaks: String,
 }
 
@@ -202,23 +289,33 @@ pub trait Host: Send + Sync {
     /// The model that is meant by `NAME` or `PROVIDER/NAME`, where the provider in use is `at`. An error
     /// where there is none, or where it cannot be asked.
     fn meant(&self, typed: &str, at: &str) -> Result<Meant, String>;
+    /// This is what was chosen: sessions that are begun from now on go by it. Waits for nothing.
+    fn keep(&self, wish: &Wish);
+    /// What is known of a model by name.
+    fn model(&self, provider: &str, name: &str) -> Result<Model, String>;
     fn harnesses(&self, model: &Model) -> Vec<HarnessRow>;
+    /// What becomes of a session's history under each harness, by its id. Empty where it is kept nowhere.
+    fn carried(&self, model: &Model, session: &str) -> Vec<(String, Carried)>;
     fn models(&self) -> Vec<ModelRow>;
     /// Has the model make one call; what came back, in words.
     fn try_model(&self, provider: &str, name: &str) -> Result<String, String>;
-    /// Makes a harness the usual one of a model.
+    /// Makes a harness the usual one of a model's family; says of which, and where that is kept.
     fn make_usual(&self, model: &Model, harness: &str) -> Result<String, String>;
     /// Stores a provider's key; says where.
     fn login(&self, provider: &str, key: &str) -> Result<String, String>;
     /// Removes a stored key; says from where.
     fn logout(&self, provider: &str) -> Result<String, String>;
     /// Makes a model the one that tack starts with; says where that is kept.
-    fn make_first(&self, provider: &str, name: &str) -> Result<String, String>;
+    fn make_first(&self, wish: &Wish) -> Result<String, String>;
     /// What a mode allows in the open session, and what to say of it.
     fn stance(&self, mode: SessionMode) -> Result<(Box<Stance>, Vec<String>), String>;
     /// The stored rules.
     fn rules(&self) -> Vec<Rule>;
     fn forget_rule(&self, rule: &Rule) -> Result<(), String>;
     fn sessions(&self, reach: Reach) -> Vec<SessionRow>;
+    /// What a session holds.
+    fn items(&self, session: &str) -> Result<Vec<Item>, String>;
+    /// Removes a session that is open nowhere, and all that belongs to it.
+    fn forget_session(&self, session: &str) -> Result<(), String>;
     fn report(&self, what: Report) -> Result<String, String>;
 }

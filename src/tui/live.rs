@@ -257,9 +257,9 @@ fn doing(action: &Action) -> String {
     let title = match action {
         Action::Shell { command, .. } => {
             let first = command.trim().lines().next().unwrap_or_default();
-            return format!("Running {}", text::clean_line(first));
+            return format!("Running {}", text::reveal_line(first));
         }
-        other => text::clean_line(&other.title()).into_owned(),
+        other => text::reveal_line(&other.title()),
     };
     let present = [
         ("Read ", "Reading "),

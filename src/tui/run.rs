@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -14,6 +14,7 @@ use tokio::sync::mpsc::Receiver;
 use crate::agent::Event;
 
 use super::app::{App, Kept, Want};
+use super::approval::NewText;
 use super::composer::{Keymap, editor};
 use super::host::{Host, Opened, Reach};
 use super::live::STEP;
@@ -30,7 +31,7 @@ const HEARD: Duration = Duration::from_millis(33);
 const STILL: Duration = Duration::from_millis(75);
 
 /// The environment.
-type Env = fn(&str) -> Option<String>;
+pub(super) type Env = fn(&str) -> Option<String>;
 
 /// What the session begins with.
 pub struct Start {
@@ -239,13 +240,13 @@ impl Stage {
                 self.app.resize(size);
             }
             Want::Editor => {
-                self.screen.leave()?;
-                reader.pause();
-                guard.pause();
-                let edited = edit(&self.app.editor_text(), env);
-                guard.resume()?;
-                reader.resume();
+                let text = self.app.editor_text();
+                let edited = self.give_terminal((guard, reader), || edit(&text, env))?;
                 self.app.edited(edited);
+            }
+            Want::Revise(texts) => {
+                let came = self.give_terminal((guard, reader), || revise(&texts, env))?;
+                self.app.revised(came, Instant::now());
             }
             Want::PasteClipboard => self.app.paste_clipboard(env),
             Want::Copy(text) => match escape::copy(&text) {
@@ -256,6 +257,21 @@ impl Stage {
         }
         self.dirty = Some(self.dirty.map_or(pace, |before| before.min(pace)));
         Ok(None)
+    }
+
+    /// Leaves the terminal to a program of the person's for as long as `work` takes.
+    fn give_terminal<T>(
+        &mut self,
+        (guard, reader): (&mut Guard, &Reader),
+        work: impl FnOnce() -> T,
+    ) -> io::Result<T> {
+        self.screen.leave()?;
+        reader.pause();
+        guard.pause();
+        let done = work();
+        guard.resume()?;
+        reader.resume();
+        Ok(done)
     }
 }
 
@@ -305,15 +321,30 @@ fn theme(env: Env) -> Theme {
     probe::guess(env("COLORFGBG").as_deref()).unwrap_or(Theme::Dark)
 }
 
-/// Has the person's editor change a text. None: it was left as it was, or why not.
+/// Has the person's editor change a text.
 fn edit(text: &str, env: Env) -> Result<String, String> {
-    let words = editor::command(env).ok_or("$VISUAL or $EDITOR is no command that can be read")?;
     let file = editor::Text::write(&std::env::temp_dir(), text).map_err(|error| error.to_string())?;
+    open_editor(file.path(), env)?;
+    file.read().map_err(|error| error.to_string())
+}
+
+/// Has the person's editor change the new texts of files, one after the other.
+pub(super) fn revise(texts: &[NewText], env: Env) -> Result<Vec<String>, String> {
+    let one = |(path, text): &NewText| {
+        let said = |error: io::Error| format!("{path}: {error}");
+        let file = editor::Text::named(&std::env::temp_dir(), path, text).map_err(said)?;
+        open_editor(file.path(), env)?;
+        file.exact().map_err(said)
+    };
+    texts.iter().map(one).collect()
+}
+
+fn open_editor(file: &Path, env: Env) -> Result<(), String> {
+    let words = editor::command(env).ok_or("$VISUAL or $EDITOR is no command that can be read")?;
     let (program, args) = words.split_first().ok_or("no editor is set")?;
-    let status = crate::sandbox::run_with_terminal(program, args, file.path())
-        .map_err(|error| format!("{program}: {error}"))?;
-    match status {
-        true => file.read().map_err(|error| error.to_string()),
+    let ended = crate::sandbox::run_with_terminal(program, args, file);
+    match ended.map_err(|error| format!("{program}: {error}"))? {
+        true => Ok(()),
         false => Err(format!("{program} did not end well; the text is as it was")),
     }
 }

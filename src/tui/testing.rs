@@ -1,6 +1,6 @@
 //! What tests of several parts draw: somebody who speaks.
 
-use super::host::Speaks;
+use super::host::{Because, Speaks};
 use super::transcript::Speech;
 use crate::model::{Class, Model, Thinking, WireKind};
 
@@ -20,5 +20,5 @@ pub fn speaks() -> Speaks {
         prices: None,
         probed: None,
     };
-    Speaks { model, harness: "qwen-code".into(), auto: false, speech: Speech::Prose }
+    Speaks { model, harness: "qwen-code".into(), because: Because::Named, speech: Speech::Prose }
 }

@@ -41,6 +41,7 @@ impl Run<'_> {
             policy: bench.policy.clone(),
             sandbox: Arc::new(Plain),
             env: bench.env.clone(),
+            online: bench.env.clone(),
             session: Session::ephemeral(),
             loaded: None,
             config_dir: None,

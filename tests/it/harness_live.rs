@@ -54,6 +54,7 @@ async fn play_with(
         policy: bench.policy.clone(),
         sandbox: Arc::new(Plain),
         env: bench.env.clone(),
+        online: bench.env.clone(),
         session: Session::ephemeral(),
         loaded: None,
         config_dir: None,

@@ -66,7 +66,7 @@ pub fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-fn all() -> Vec<Arc<dyn Harness>> {
+pub fn all() -> Vec<Arc<dyn Harness>> {
     let library = Library::new(Vec::new());
     library.ids().iter().map(|id| library.get(id).unwrap_or_else(|e| panic!("{e}"))).collect()
 }
@@ -182,6 +182,7 @@ async fn matrix(steps: &[Step], first_wire: usize) -> Result<(), String> {
                     scene: session.scene.clone(),
                     items: session.items.clone(),
                     submitted: Vec::new(),
+                    comes: None,
                 }
                 .prompt(&**second)
                 .await;

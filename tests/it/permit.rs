@@ -22,25 +22,25 @@ use crate::kit::wire;
 use crate::server::*;
 
 /// What the person does about a dialog; None: presses Esc.
-type Person<'a> = &'a mut dyn FnMut(&[Request], &Desk) -> Option<Vec<Answer>>;
+pub type Person<'a> = &'a mut dyn FnMut(&[Request], &Desk) -> Option<Vec<Answer>>;
 
-struct Project {
-    cell: Cell,
-    mode: SessionMode,
-    book: RuleBook,
-    unattended: bool,
+pub struct Project {
+    pub cell: Cell,
+    pub mode: SessionMode,
+    pub book: RuleBook,
+    pub unattended: bool,
 }
 
 #[derive(Default)]
-struct Heard {
-    asked: Vec<Vec<Request>>,
-    void: usize,
-    items: Vec<Item>,
-    ends: Vec<End>,
+pub struct Heard {
+    pub asked: Vec<Vec<Request>>,
+    pub void: usize,
+    pub items: Vec<Item>,
+    pub ends: Vec<End>,
 }
 
 impl Project {
-    fn new(mode: SessionMode) -> Option<Self> {
+    pub fn new(mode: SessionMode) -> Option<Self> {
         if !holds(Tier::Namespaces) {
             return None;
         }
@@ -53,19 +53,30 @@ impl Project {
         Some(Self { cell, mode, book: RuleBook::default(), unattended: false })
     }
 
-    fn other(&self, name: &str) -> PathBuf {
+    pub fn other(&self, name: &str) -> PathBuf {
         self.cell.home().join("other").join(name)
     }
 
-    fn env(&self, policy: &Policy) -> Vec<(std::ffi::OsString, std::ffi::OsString)> {
-        let mut env = EnvWish { vars: std::env::vars_os().collect(), ..EnvWish::default() }.build(policy);
-        env.retain(|(name, _)| name != "HOME");
-        env.push(("HOME".into(), self.cell.home().into()));
-        env
+    pub fn env(&self, policy: &Policy) -> Vec<(std::ffi::OsString, std::ffi::OsString)> {
+        self.wish().build(policy)
+    }
+
+    pub fn online(&self, policy: &Policy) -> Vec<(std::ffi::OsString, std::ffi::OsString)> {
+        self.wish().online(policy)
+    }
+
+    /// With a home folder of its own, behind a proxy.
+    fn wish(&self) -> EnvWish {
+        let mut vars: Vec<_> = std::env::vars_os().collect();
+        let ours = ["HOME", "HTTPS_PROXY"];
+        vars.retain(|(name, _)| !ours.iter().any(|our| name == our));
+        vars.push(("HOME".into(), self.cell.home().into()));
+        vars.push(("HTTPS_PROXY".into(), "http://proxy.example:1".into()));
+        EnvWish { vars, ..EnvWish::default() }
     }
 
     /// Runs the prompts against the script, each to the end of its turn.
-    fn play(&self, server: &Server, prompts: &[&str], person: Person<'_>) -> Heard {
+    pub fn play(&self, server: &Server, prompts: &[&str], person: Person<'_>) -> Heard {
         let approval = match self.mode {
             SessionMode::Ask => Approval::Untrusted,
             SessionMode::Edits | SessionMode::Plan => Approval::OnRequest,
@@ -82,6 +93,7 @@ impl Project {
             live: None,
             programs: Arc::new(NoPrograms),
             env: self.env(&self.cell.policy),
+            online: self.online(&self.cell.policy),
             policy: self.cell.policy.clone(),
             sandbox: Arc::new(Linux::with_tier(TACK, Tier::Namespaces)),
             session: Session::ephemeral(),
@@ -132,7 +144,7 @@ impl Project {
 
 impl Heard {
     /// How each call ended, in order.
-    fn states(&self) -> Vec<State> {
+    pub fn states(&self) -> Vec<State> {
         let state = |item: &Item| match &item.body {
             Body::Result(result) => Some(result.outcome.state),
             _ => None,
@@ -140,7 +152,7 @@ impl Heard {
         self.items.iter().filter_map(state).collect()
     }
 
-    fn decided(&self) -> Vec<Decision> {
+    pub fn decided(&self) -> Vec<Decision> {
         let decision = |item: &Item| match &item.body {
             Body::Mark(Mark::Decided { decision, .. }) => Some(decision.clone()),
             _ => None,
@@ -148,7 +160,7 @@ impl Heard {
         self.items.iter().filter_map(decision).collect()
     }
 
-    fn facts(&self) -> Vec<String> {
+    pub fn facts(&self) -> Vec<String> {
         let fact = |item: &Item| match &item.body {
             Body::Note(note) if note.kind == NoteKind::Fact => Some(note.text.clone()),
             _ => None,
@@ -157,24 +169,24 @@ impl Heard {
     }
 }
 
-fn once() -> Option<Vec<Answer>> {
+pub fn once() -> Option<Vec<Answer>> {
     Some(vec![Answer::Allow { offer: 0, scope: Scope::Once }])
 }
 
-fn refuse(reason: &str) -> Option<Vec<Answer>> {
+pub fn refuse(reason: &str) -> Option<Vec<Answer>> {
     Some(vec![Answer::Refuse { reason: Some(reason.to_owned()) }])
 }
 
-fn nobody(requests: &[Request], _: &Desk) -> Option<Vec<Answer>> {
+pub fn nobody(requests: &[Request], _: &Desk) -> Option<Vec<Answer>> {
     panic!("nobody was to be asked: {requests:?}")
 }
 
-fn bash(id: &str, command: &str) -> Reply {
+pub fn bash(id: &str, command: &str) -> Reply {
     calls(id, "bash", &json!({ "command": command }))
 }
 
 /// One reply with several calls.
-fn reply(all: &[(&str, Value)]) -> Reply {
+pub fn reply(all: &[(&str, Value)]) -> Reply {
     let calls = all
         .iter()
         .enumerate()
@@ -183,7 +195,7 @@ fn reply(all: &[(&str, Value)]) -> Reply {
 }
 
 /// What the model was told last.
-fn told(server: &Server) -> String {
+pub fn told(server: &Server) -> String {
     let messages = server.requests().last().unwrap().chat()["messages"].clone();
     messages.as_array().unwrap().last().unwrap()["content"].to_string()
 }
@@ -348,7 +360,13 @@ fn a_plan_writes_nothing_until_the_mode_changes_in_the_middle_of_a_reply() {
         assert_eq!(requests[0].offers.len(), 1, "not without the sandbox");
         assert_eq!(requests[0].offers[0].lifts, [Lift::Network]);
         let (approval, mode) = (Approval::OnRequest, SessionMode::Edits);
-        desk.lay(Aside::Stance(Box::new(Stance { approval, mode, policy: edits.clone(), env: env.clone() })));
+        desk.lay(Aside::Stance(Box::new(Stance {
+            approval,
+            mode,
+            policy: edits.clone(),
+            env: env.clone(),
+            online: env.clone(),
+        })));
         refuse("no")
     });
     assert_eq!(heard.asked.len(), 1, "no write is offered: {:?}", heard.asked);

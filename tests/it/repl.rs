@@ -9,11 +9,11 @@ use crate::tty::{Shown, Tty};
 /// What stands in an empty composer.
 const EMPTY: &str = "Ask, or / for commands";
 
-fn shell(id: &str, command: &str) -> Reply {
+pub fn shell(id: &str, command: &str) -> Reply {
     calls(id, "bash", &json!({ "command": command }))
 }
 
-fn start(tack: &Tack, args: &[&str]) -> Tty {
+pub fn start(tack: &Tack, args: &[&str]) -> Tty {
     let tty = Tty::start(&tack.command(args), 100, 30);
     tty.wait_for("the composer", |shown| shown.has(EMPTY));
     tty
@@ -27,7 +27,7 @@ fn newest(request: &Request) -> String {
 }
 
 /// Neither a turn nor a dialog is open.
-fn idle(shown: &Shown) -> bool {
+pub fn idle(shown: &Shown) -> bool {
     shown.has(EMPTY) && !shown.has("esc to stop")
 }
 
@@ -183,7 +183,7 @@ fn a_command_beyond_the_sandbox_is_asked_for_and_the_answer_counts() {
 }
 
 /// Presses a key until the dialog takes it: keys do not count before it could be read.
-fn answer(tty: &mut Tty, key: &str, done: impl Fn(&Shown) -> bool) {
+pub fn answer(tty: &mut Tty, key: &str, done: impl Fn(&Shown) -> bool) {
     let end = std::time::Instant::now() + std::time::Duration::from_secs(20);
     while !done(&tty.shown()) {
         assert!(std::time::Instant::now() < end, "the dialog took no key: {}", tty.shown().rows.join("\n"));

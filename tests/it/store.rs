@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use proptest::prelude::*;
+use tack::harness::sample_scene;
 use tack::model::{
-    Action, Body, CallId, Item, ItemId, JobOp, Mark, Origin, Outcome, Part, Read, Reply, Said, Stop,
-    ToolCall, ToolResult, Usage, WireKind,
+    Action, Body, CallId, Git, Item, ItemId, JobOp, Mark, Origin, Outcome, Part, Read, Reply, Said, Scene,
+    Stop, ToolCall, ToolResult, Usage, WireKind,
 };
-use tack::store::{Session, Sessions, StoreError, unanswered};
+use tack::store::{Session, Sessions, StoreError, Summary, unanswered};
 use tempfile::TempDir;
 
 fn item(id: u64, turn: u32, body: Body) -> Item {
@@ -309,6 +310,20 @@ fn the_list_and_the_last_session() {
     assert_eq!(kit.sessions.last(Some(Path::new("/nowhere"))), None);
     let newest = kit.sessions.last(None).unwrap();
     assert_eq!(newest, *other.id());
+
+    // Who answered last, and on which branch it was begun.
+    let scene = Scene { git: Some(Git { root: "/w".into(), branch: "main".into() }), ..sample_scene() };
+    let quiet = kit.write(&[item(1, 0, Body::Scene(Box::new(scene)))]);
+    let told = |s: &Summary| (s.branch.clone(), s.origin.as_ref().map(|origin| origin.harness.clone()));
+    let list = kit.sessions.list();
+    let one = |session: &Session| told(list.iter().find(|s| s.id == *session.id()).unwrap());
+    assert_eq!(one(&quiet), (Some("main".into()), None));
+    assert_eq!(one(&first), (None, Some("minimal".into())));
+    // One that was only looked at is gone back to where there is no other.
+    assert_eq!(kit.sessions.last(Some(Path::new("/projects/acme"))), Some(first.id().clone()));
+    let alone = Kit::new();
+    let quiet = alone.write(&[item(1, 0, Body::Scene(Box::new(sample_scene())))]);
+    assert_eq!(alone.sessions.last(None), Some(quiet.id().clone()));
 }
 
 #[test]

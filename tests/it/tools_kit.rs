@@ -58,6 +58,7 @@ impl Bench {
             hide: vec![],
             own: vec![],
             watch: vec![],
+            opened: vec![],
             net: Net::Full,
             git: GitAccess::Commit,
             tmp: None,
@@ -104,8 +105,8 @@ impl Bench {
         self.cwd.join(name).exists()
     }
 
-    pub async fn run(&self, action: &Action) -> Outcome {
-        let cx = ToolCx {
+    pub fn cx(&self) -> ToolCx<'_> {
+        ToolCx {
             guards: self.guards,
             shell: &self.shell,
             asked: &self.asked,
@@ -120,8 +121,11 @@ impl Bench {
             spill: &self.spill,
             blobs: &self.blobs,
             cancel: self.cancel.clone(),
-        };
-        self.toolbox.run(action, &cx).await
+        }
+    }
+
+    pub async fn run(&self, action: &Action) -> Outcome {
+        self.toolbox.run(action, &self.cx()).await
     }
 
     pub async fn shell(&self, command: &str) -> Outcome {

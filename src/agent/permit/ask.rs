@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::judge::{Bench, Judged, host, paths};
-use super::{Answer, Approval, Request, Scope, SessionMode, Stance};
+use super::{Answer, Approval, Offer, Request, Scope, SessionMode, Stance, What};
 use crate::agent::{Agent, Event};
 use crate::harness::{Rules, Saying};
 use crate::model::{Action, Body, Decision, Mark, NoteKind, Outcome, State, ToolCall};
 use crate::sandbox::{Lift, Policy, denied, env};
+use crate::tools::Preview;
 
 /// What becomes of a call.
 pub enum Leave {
@@ -24,10 +25,18 @@ pub struct Allowed {
     /// As the person changed it, if they did.
     call: ToolCall,
     lifts: Vec<Lift>,
+    /// What the person made of an edit, which is done in its place.
+    revised: Option<Vec<Preview>>,
     /// What goes before its result.
     told: Option<String>,
     /// The person decided about it.
     asked: bool,
+}
+
+impl Allowed {
+    fn new(call: &ToolCall, lifts: Vec<Lift>, asked: bool) -> Self {
+        Self { call: call.clone(), lifts, revised: None, told: None, asked }
+    }
 }
 
 /// What a call runs under.
@@ -65,7 +74,7 @@ impl Agent {
         let mut answers = answers.into_iter();
         let mut leaves = Vec::new();
         for (call, Judged { lifts, request }) in calls.iter().zip(judged) {
-            let allowed = Allowed { call: call.clone(), lifts, told: None, asked: request.is_some() };
+            let allowed = Allowed::new(call, lifts, request.is_some());
             leaves.push(match request {
                 None => Leave::Run(Box::new(allowed)),
                 Some(request) => {
@@ -120,7 +129,7 @@ impl Agent {
         for lift in lifts {
             policy = policy.lifted(lift).unwrap_or(policy);
         }
-        let env = env::under(&self.env, &policy);
+        let env = env::under(&self.env, &self.online, &policy);
         Under { policy: Cow::Owned(policy), env: Cow::Owned(env) }
     }
 
@@ -151,15 +160,8 @@ impl Agent {
         rules: &Rules,
     ) -> Leave {
         let call = allowed.call.clone();
-        // What answers another question than this one refuses.
-        let answer = match answer {
-            Answer::Edited { .. } if !matches!(call.action, Action::Shell { .. }) => {
-                Answer::Refuse { reason: None }
-            }
-            Answer::Allow { offer, .. } if offer >= request.offers.len() => Answer::Refuse { reason: None },
-            answer => answer,
-        };
-        let (leave, decision) = match answer {
+        let first = || request.offers.first().into_iter().flat_map(|offer| offer.lifts.clone());
+        let (leave, decision) = match fitting(answer, (request, &call)) {
             Answer::Refuse { reason } => {
                 let text = self.harness.say(&Saying::Declined { reason: reason.as_deref() });
                 let data = json!({ "error": "declined", "reason": reason });
@@ -171,49 +173,57 @@ impl Agent {
                     line.clone_from(&command);
                     allowed.told = Some(self.harness.say(&Saying::Edited { command: &command }));
                 }
-                allowed
-                    .lifts
-                    .extend(request.offers.first().into_iter().flat_map(|offer| offer.lifts.clone()));
+                allowed.lifts.extend(first());
                 (Leave::Run(Box::new(allowed)), Decision::Edited { command })
+            }
+            Answer::Revised { texts } => {
+                allowed.revised = revised(&request.what, &texts);
+                allowed.told = Some(self.harness.say(&Saying::Revised));
+                allowed.lifts.extend(first());
+                let files = allowed.revised.iter().flatten().map(|file| file.path.clone()).collect();
+                (Leave::Run(Box::new(allowed)), Decision::Revised { files })
             }
             Answer::Allow { offer, scope } => {
                 let offered = request.offers.get(offer);
-                let lifts = offered.map(|offer| offer.lifts.clone()).unwrap_or_default();
-                let session = offered.is_some_and(|offer| offer.session.is_ok());
-                let always = offered.is_some_and(|offer| offer.always.is_ok());
-                let words: Vec<String> = lifts.iter().map(Lift::to_string).collect();
-                allowed.lifts.extend(lifts.clone());
-                let decision = match scope {
-                    Scope::Session if session => {
-                        self.grant(&call, &lifts, rules);
-                        Decision::Session { lifts: words }
-                    }
-                    Scope::Always(rule) if always => {
-                        let rule = super::Rule { lifts, ..rule };
-                        let text = rule.allow.clone();
-                        match self.permit.book.add(rule) {
-                            Ok(()) => Decision::Always { rule: text },
-                            Err(why) => {
-                                self.warn(why).await;
-                                Decision::Once { lifts: words }
-                            }
-                        }
-                    }
-                    Scope::Once | Scope::Session | Scope::Always(_) => Decision::Once { lifts: words },
-                };
+                allowed.lifts.extend(offered.into_iter().flat_map(|offer| offer.lifts.clone()));
+                let decision = self.consent((&call, rules), offered, scope).await;
                 (Leave::Run(Box::new(allowed)), decision)
             }
         };
-        self.note_decision(&call, decision).await;
+        let what = request.what.brief();
+        self.push(Body::Mark(Mark::Decided { call: call.id.clone(), what, decision })).await;
         leave
     }
 
-    async fn note_decision(&mut self, call: &ToolCall, decision: Decision) {
-        let what = match &call.action {
-            Action::Shell { command, .. } => command.clone(),
-            action => action.title(),
-        };
-        self.push(Body::Mark(Mark::Decided { call: call.id.clone(), what, decision })).await;
+    /// Remembers what else is allowed now.
+    async fn consent(
+        &mut self,
+        (call, rules): (&ToolCall, &Rules),
+        offered: Option<&Offer>,
+        scope: Scope,
+    ) -> Decision {
+        let lifts = offered.map(|offer| offer.lifts.clone()).unwrap_or_default();
+        let session = offered.is_some_and(|offer| offer.session.is_ok());
+        let always = offered.is_some_and(|offer| offer.always.is_ok());
+        let words: Vec<String> = lifts.iter().map(Lift::to_string).collect();
+        match scope {
+            Scope::Session if session => {
+                self.grant(call, &lifts, rules);
+                Decision::Session { lifts: words }
+            }
+            Scope::Always(rule) if always => {
+                let rule = super::Rule { lifts, ..rule };
+                let text = rule.allow.clone();
+                match self.permit.book.add(rule) {
+                    Ok(()) => Decision::Always { rule: text },
+                    Err(why) => {
+                        self.warn(why).await;
+                        Decision::Once { lifts: words }
+                    }
+                }
+            }
+            Scope::Once | Scope::Session | Scope::Always(_) => Decision::Once { lifts: words },
+        }
     }
 
     fn grant(&mut self, call: &ToolCall, lifts: &[Lift], rules: &Rules) {
@@ -235,8 +245,17 @@ impl Agent {
             Leave::Refused(refused) => refused.1.clone(),
             Leave::Run(allowed) => {
                 let under = self.under(&allowed.lifts);
-                let outcome = self.run_one(&allowed.call, &under, (rules, spill)).await;
-                told(outcome, allowed.told.as_deref())
+                let outcome = match &allowed.revised {
+                    Some(files) => {
+                        self.toolbox.revise(&self.tool_cx(&allowed.call, (rules, spill), &under), files)
+                    }
+                    None => self.run_one(&allowed.call, &under, (rules, spill)).await,
+                };
+                let said = allowed.told.as_deref().filter(|_| {
+                    // What came of it instead says so itself.
+                    allowed.revised.is_none() || outcome.state == State::Ok
+                });
+                told(outcome, said)
             }
         }
     }
@@ -259,7 +278,7 @@ impl Agent {
         // Stopped: the first run's result is all there is.
         let Some(answers) = self.ask_person(vec![request.clone()]).await else { return outcome };
         let answer = answers.into_iter().next().unwrap_or(Answer::Refuse { reason: None });
-        let again = Allowed { call: call.clone(), lifts: lifts.clone(), told: None, asked: true };
+        let again = Allowed::new(call, lifts.clone(), true);
         match self.heed(again, (&request, answer), rules).await {
             Leave::Refused(refused) => {
                 let reason = refused.1.data["reason"].as_str();
@@ -275,9 +294,9 @@ impl Agent {
 
     /// What is allowed from here on.
     pub fn take_stance(&mut self, stance: Stance) {
-        let Stance { approval, mode, policy, env } = stance;
+        let Stance { approval, mode, policy, env, online } = stance;
         (self.permit.approval, self.permit.mode) = (approval, mode);
-        (self.policy, self.env) = (policy, env);
+        (self.policy, self.env, self.online) = (policy, env, online);
     }
 
     /// Tells the model when what it may do has changed.
@@ -304,6 +323,26 @@ impl Agent {
             self.note(NoteKind::Fact, text).await;
         }
     }
+}
+
+/// The answer; what answers another question than this one refuses.
+fn fitting(answer: Answer, (request, call): (&Request, &ToolCall)) -> Answer {
+    let fits = match &answer {
+        Answer::Refuse { .. } => true,
+        Answer::Edited { .. } => matches!(call.action, Action::Shell { .. }),
+        Answer::Revised { texts } => revised(&request.what, texts).is_some(),
+        Answer::Allow { offer, .. } => *offer < request.offers.len(),
+    };
+    if fits { answer } else { Answer::Refuse { reason: None } }
+}
+
+/// The change with the person's texts in place of the model's; None where they do not fit it.
+fn revised(what: &What, texts: &[Option<String>]) -> Option<Vec<Preview>> {
+    let What::Edit { files } = what else { return None };
+    let alike = |(file, text): (&Preview, &Option<String>)| file.after.is_some() == text.is_some();
+    let fits = files.len() == texts.len() && files.iter().zip(texts).all(alike);
+    let with = |(file, text): (&Preview, &Option<String>)| Preview { after: text.clone(), ..file.clone() };
+    fits.then(|| files.iter().zip(texts).map(with).collect())
 }
 
 /// The outcome with something said before it.

@@ -118,7 +118,10 @@ impl Bench<'_> {
             true => what,
             false => format!("{what}, and {} for all calls", lasting.join(" and ")),
         };
+        // Each time, somebody has to look at what is written.
+        let later = || "it steers what runs outside the sandbox".to_owned();
         let session = match action {
+            _ if risks.contains(&Risk::RunsLater) => Err(later()),
             Action::Shell { .. } if risks.contains(&Risk::RunsDownloaded) => {
                 Err("it runs code from the network".to_owned())
             }
@@ -134,6 +137,7 @@ impl Bench<'_> {
             _ => Ok(lasting.join(" and ")),
         };
         let always = match action {
+            _ if risks.contains(&Risk::RunsLater) => Err(later()),
             Action::Shell { .. } if risks.contains(&Risk::RunsDownloaded) => {
                 Err("it runs code from the network".to_owned())
             }

@@ -79,6 +79,8 @@ pub struct Stance {
     pub policy: Policy,
     /// The environment of commands under that policy.
     pub env: Vec<(OsString, OsString)>,
+    /// The same where the network is lifted.
+    pub online: Vec<(OsString, OsString)>,
 }
 
 /// One call that a person is to decide about.
@@ -128,6 +130,24 @@ pub enum What {
     },
 }
 
+impl What {
+    /// In a line, as what is to be done; a command word for word.
+    pub fn brief(&self) -> String {
+        match self {
+            Self::Command { line, .. } => line.clone(),
+            Self::Typed { text } => format!("type {text}"),
+            Self::Script { tool, .. } => tool.clone(),
+            Self::Edit { files } => {
+                let names: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
+                format!("edit {}", names.join(", "))
+            }
+            Self::Write { path, .. } => format!("write {path}"),
+            Self::Read { path } => format!("read {path}"),
+            Self::Fetch { url } => format!("get {url}"),
+        }
+    }
+}
+
 /// Who wants to know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asker {
@@ -164,6 +184,9 @@ pub enum Answer {
     },
     /// This runs in place of the command, with what the first offer lifts.
     Edited { command: String },
+    /// The edit is made with these texts in place of the model's, one for each file that is shown; None for
+    /// one that goes.
+    Revised { texts: Vec<Option<String>> },
     /// `reason` is for the model.
     Refuse { reason: Option<String> },
 }

@@ -217,7 +217,9 @@ fn touch(path: &Path, (op, by): (Op, By), cx: &ToolCx<'_>, all: &mut Vec<Need>) 
     }
     if let Some(lift) = cx.policy.lift_for(&path, (op, by)) {
         let what = if op == Op::Read { "read" } else { "write" };
-        let why = format!("{what} {}: {why}", cx.policy.seen(&path).display());
+        let shown = cx.policy.seen(&path).display().to_string();
+        let rule = why.strip_prefix(&format!("{shown} is ")).unwrap_or(&why);
+        let why = format!("{what} {shown}: {rule}");
         add(Need { lift, why, reads: op == Op::Read }, all);
     }
 }

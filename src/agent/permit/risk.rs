@@ -10,6 +10,8 @@ use crate::sandbox::{Lift, Policy, Verdict};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Risk {
     RunsDownloaded,
+    /// Not now: what is written makes another program do it.
+    RunsLater,
     DeletesRecursively,
     ChangesGitHistory,
     TouchesSecrets,
@@ -23,6 +25,7 @@ impl Risk {
     pub fn words(self) -> &'static str {
         match self {
             Self::RunsDownloaded => "runs code from the network",
+            Self::RunsLater => "runs code outside the sandbox later",
             Self::DeletesRecursively => "deletes recursively",
             Self::ChangesGitHistory => "changes git history",
             Self::TouchesSecrets => "touches secrets",
@@ -44,6 +47,8 @@ pub(super) fn risks(action: &Action, lifts: &[Lift], policy: &Policy) -> Vec<Ris
     for lift in lifts {
         all.push(match lift {
             Lift::Path(path) if hidden(path, policy) => Risk::TouchesSecrets,
+            Lift::Steering(_) => Risk::RunsLater,
+            Lift::Path(path) if policy.protect.contains(path) => Risk::RunsLater,
             Lift::Path(_) => Risk::LeavesWorkspace,
             Lift::Network => Risk::Network,
             Lift::NoSandbox => Risk::NoSandbox,

@@ -102,10 +102,12 @@ impl Rule {
 
     fn check(&self) -> Result<(), String> {
         self.words()?;
-        match self.lifts.contains(&Lift::NoSandbox) {
-            true => Err("no rule runs a command without the sandbox".to_owned()),
-            false => Ok(()),
-        }
+        let fault = self.lifts.iter().find_map(|lift| match lift {
+            Lift::NoSandbox => Some("no rule runs a command without the sandbox"),
+            Lift::Steering(_) => Some("no rule opens what steers other programs"),
+            Lift::Path(_) | Lift::GitCommit | Lift::Network => None,
+        });
+        fault.map_or(Ok(()), |fault| Err(fault.to_owned()))
     }
 
     fn words(&self) -> Result<(Vec<String>, More), String> {
@@ -113,6 +115,9 @@ impl Rule {
             Some(body) => (body, More::Anything),
             None => (self.allow.as_str(), More::Nothing),
         };
+        if body.contains(crate::model::steers) {
+            return Err("no rule can be made of this: it holds characters that are not seen".to_owned());
+        }
         let line = Line::read(body);
         let words = line.plain().map_err(|why| format!("no rule can be made of this: {why}"))?;
         if words.len() < 2 {

@@ -45,6 +45,7 @@ impl Place {
             hide: Vec::new(),
             own: vec![],
             watch: Vec::new(),
+            opened: Vec::new(),
             net: Net::Off,
             git: GitAccess::Read,
             tmp: None,

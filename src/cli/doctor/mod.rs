@@ -164,7 +164,8 @@ fn served(
             match over.transpose() {
                 Ok(over) => {
                     provider = over;
-                    let text = format!("{}, over the {} wire", harness.id(), model.wire.name());
+                    let because = base.because(&sized, harness.id()).words();
+                    let text = format!("{}, over the {} wire ({because})", harness.id(), model.wire.name());
                     checks.push(Check::ok("harness", text));
                 }
                 Err(error) => checks.push(Check::failed("harness", error)),

@@ -89,6 +89,7 @@ fn copied(args: &Args, base: &Base) -> Result<Vec<(String, String)>, CliError> {
         table["name"] = value(&args.id);
         table["summary"] = value(format!("{}, copied.", args.from));
         table.remove("mirrors");
+        table.remove("mirrored");
         table.remove("match");
         *text = table.to_string();
     }

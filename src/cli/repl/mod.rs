@@ -15,19 +15,19 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 
 use super::args::{self, SessionFlags};
-use super::choice::{DEMO, Named};
+use super::choice::DEMO;
 use super::error::CliError;
 use super::learn::Ask;
 use super::runtime;
 use super::setup::{self, Base, Ready};
 use crate::agent::{Agent, Rule, SessionMode, Setup, Speaker, Stance, Stopper, events, scene};
 use crate::config;
-use crate::harness::{Live, LoadError};
-use crate::model::{Model, SessionId};
+use crate::harness::{self, Carried, Library, Live, LoadError};
+use crate::model::{Item, Model, SessionId};
 use crate::sandbox::Policy;
 use crate::tui::host::{
-    Facts, HarnessRow, Host, Link, Meant, ModelRow, Opened, Reach, Report, SessionRow, Speaks, Spoken, Which,
-    Wish,
+    Because, Facts, HarnessRow, Host, Lasts, Link, Meant, ModelRow, Opened, Reach, Report, SessionRow,
+    Speaks, Spoken, Which, Wish,
 };
 use crate::tui::transcript::Speech;
 use crate::tui::{self, Start};
@@ -36,6 +36,8 @@ use crate::tui::{self, Start};
 const ROOM: usize = 16;
 /// How long sessions that were left may take to end what they run.
 const FAREWELL: Duration = Duration::from_secs(3);
+
+const NO_SESSIONS: &str = "there is no folder of sessions: set HOME or TACK_HOME";
 
 /// Which session to begin with.
 pub(super) enum First {
@@ -185,7 +187,7 @@ impl Repl {
         flags.model = Some(mute::NAME.to_owned());
         flags.harness.get_or_insert_with(|| "minimal".to_owned());
         let mut came = self.open_under(flags, which, |setup| setup.client = Arc::new(mute::Mute))?;
-        (came.0.facts.mute, came.0.facts.speaks.auto) = (true, true);
+        (came.0.facts.mute, came.0.facts.speaks.because) = (true, Because::Unclaimed);
         Ok(came)
     }
 
@@ -203,13 +205,13 @@ impl Repl {
         let home = base.dirs.home.clone();
         let library = base.library.clone();
         let stopper = Stopper::default();
-        let Ready { mut setup, warnings, auto, learns, _scratch } =
+        let Ready { mut setup, warnings, because, learns, _scratch } =
             base.ready_to(&self.flags, (which, setup::Learn::Later), stopper.clone())?;
         setup.unattended = false;
         change(&mut setup);
         let desk = setup.desk.clone();
         let facts = Facts {
-            speaks: speaks(&library, &setup.model, setup.harness.id(), auto),
+            speaks: speaks(&library, &setup.model, (setup.harness.id(), because)),
             session: setup.session.id().to_string(),
             folder: shortened(&setup.policy.cwd, home.as_deref()),
             branch: scene::git(&setup.policy.cwd).map(|git| format!("git {}", git.branch)),
@@ -289,9 +291,9 @@ impl Repl {
         base.use_local(&flags)?;
         base.learn(Ask::ForAuto, flags.timeout)?;
         let chosen = base.priced(&flags)?;
-        let auto = matches!(base.named(&chosen.model), Named::Nobody);
+        let because = base.because(&chosen.model, chosen.harness.id());
         let (client, holds) = (chosen.client()?, chosen.holds());
-        let speaks = speaks(&base.library, &chosen.model, chosen.harness.id(), auto);
+        let speaks = speaks(&base.library, &chosen.model, (chosen.harness.id(), because));
         let live = Some(Live::new(base.library.clone(), chosen.harness.id()));
         let speaker = Speaker { model: chosen.model, client, harness: chosen.harness, live, holds };
         // Of several the last one says what came of it.
@@ -316,9 +318,19 @@ impl Host for Repl {
     }
 
     fn speaker(&self, wish: &Wish) -> Result<Spoken, String> {
-        let spoken = self.speaker_for(wish).map_err(said)?;
-        held(&self.changed).wish = Some(wish.clone());
-        Ok(spoken)
+        self.speaker_for(wish).map_err(said)
+    }
+
+    fn keep(&self, wish: &Wish) {
+        if wish.lasts == Lasts::Run {
+            held(&self.changed).wish = Some(wish.clone());
+        }
+    }
+
+    fn model(&self, provider: &str, name: &str) -> Result<Model, String> {
+        let wish = Wish { model: Some((provider.to_owned(), name.to_owned())), ..Wish::default() };
+        let chosen = setup::base(&self.with(&wish)).and_then(|base| base.chosen()).map_err(said)?;
+        Ok(chosen.0)
     }
 
     fn meant(&self, typed: &str, at: &str) -> Result<Meant, String> {
@@ -328,6 +340,16 @@ impl Host for Repl {
 
     fn harnesses(&self, model: &Model) -> Vec<HarnessRow> {
         setup::base(&self.flags).map(|base| rows::harnesses(&base, model)).unwrap_or_default()
+    }
+
+    fn carried(&self, model: &Model, session: &str) -> Vec<(String, Carried)> {
+        let Ok(base) = setup::base(&self.flags) else { return Vec::new() };
+        let Ok(items) = self.items(session) else { return Vec::new() };
+        let one = |id: String| {
+            let harness = base.library.fit(&id, model).ok()?;
+            Some((id, harness::carried(&*harness, model, &items)?))
+        };
+        base.library.ids().into_iter().filter_map(one).collect()
     }
 
     fn models(&self) -> Vec<ModelRow> {
@@ -342,8 +364,9 @@ impl Host for Repl {
         let base = setup::base(&self.flags).map_err(said)?;
         let file = base.dirs.config_file().ok_or("there is no folder of settings: set HOME or TACK_HOME")?;
         let name = format!("{}/{}", model.provider, model.name);
-        config::keep_harness(&file, &name, harness).map_err(|error| error.to_string())?;
-        Ok(format!("{name} is spoken to under {harness} from now on; set in {}", file.display()))
+        let pattern = harness::family(&model.name);
+        config::keep_family(&file, (&pattern, &name), harness).map_err(|error| error.to_string())?;
+        Ok(format!("{harness} is the default for {pattern} from now on; set in {}", file.display()))
     }
 
     fn stance(&self, mode: SessionMode) -> Result<(Box<Stance>, Vec<String>), String> {
@@ -373,17 +396,30 @@ impl Host for Repl {
         super::login::forget(&base, Some(provider)).map_err(said)
     }
 
-    fn make_first(&self, provider: &str, name: &str) -> Result<String, String> {
+    fn make_first(&self, wish: &Wish) -> Result<String, String> {
+        let (provider, name) = wish.model.as_ref().ok_or("no model is named")?;
         let base = setup::base(&self.flags).map_err(said)?;
         let file = base.dirs.config_file().ok_or("there is no folder of settings: set HOME or TACK_HOME")?;
         let set = |key: &str, value: &str| config::Change::Set(vec![key.to_owned()], value.into());
-        let changes = [set("model", name), set("model_provider", provider)];
+        let mut changes = vec![set("model", name), set("model_provider", provider)];
+        changes.extend(wish.effort.as_ref().map(|effort| set("model_reasoning_effort", effort)));
         config::apply(&file, &changes).map_err(|error| error.to_string())?;
         Ok(format!("tack starts with {name} from now on; set in {}", file.display()))
     }
 
     fn sessions(&self, reach: Reach) -> Vec<SessionRow> {
         setup::base(&self.flags).map(|base| rows::sessions(&base, reach)).unwrap_or_default()
+    }
+
+    fn items(&self, session: &str) -> Result<Vec<Item>, String> {
+        let sessions = setup::base(&self.flags).map_err(said)?.sessions().ok_or(NO_SESSIONS)?;
+        let read = sessions.find(session).and_then(|id| sessions.read(&id));
+        read.map(|loaded| loaded.items).map_err(|error| error.to_string())
+    }
+
+    fn forget_session(&self, session: &str) -> Result<(), String> {
+        let sessions = setup::base(&self.flags).map_err(said)?.sessions().ok_or(NO_SESSIONS)?;
+        sessions.remove(&SessionId(session.to_owned())).map_err(|error| error.to_string())
     }
 
     fn report(&self, what: Report) -> Result<String, String> {
@@ -409,9 +445,9 @@ fn in_session(text: &str) -> String {
     text.replace("tack login ", "/login ").replace(" --harness", " /harness")
 }
 
-fn speaks(library: &crate::harness::Library, model: &Model, harness: &str, auto: bool) -> Speaks {
+fn speaks(library: &Library, model: &Model, (harness, because): (&str, Because)) -> Speaks {
     let tools = library.sample(harness, model).map_or(1, |sample| sample.prompt.tools.len());
-    Speaks { model: model.clone(), harness: harness.to_owned(), auto, speech: Speech::with_tools(tools) }
+    Speaks { model: model.clone(), harness: harness.to_owned(), because, speech: Speech::with_tools(tools) }
 }
 
 fn sandbox(policy: &Policy) -> String {

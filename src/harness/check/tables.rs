@@ -1,9 +1,10 @@
 //! What serde cannot see in the tables: names that have to be somewhere else too.
 
 use crate::harness::bind::KINDS;
+use crate::harness::claim::wrong_pattern;
 use crate::harness::kit::{Kit, Source};
 use crate::harness::layers::{Case, File, near};
-use crate::harness::load::{LoadError, wrong_pattern};
+use crate::harness::load::LoadError;
 use crate::harness::manifest::DialectKind;
 use crate::harness::tool::Tool;
 

@@ -37,6 +37,8 @@ pub struct Manifest {
     pub extends: Option<String>,
     /// The client and version it follows, for people.
     pub mirrors: Option<String>,
+    /// The day on which that client was looked at, for people.
+    pub mirrored: Option<String>,
     #[serde(rename = "match")]
     pub claims: Claims,
     pub wire: Wire,
@@ -82,6 +84,7 @@ impl Default for Manifest {
             summary: String::new(),
             extends: None,
             mirrors: None,
+            mirrored: None,
             claims: Claims::default(),
             wire: Wire::default(),
             request: Request::default(),

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::harness::load::matches_any;
+use crate::harness::claim::matches_any;
 use crate::model::{Model, WireKind};
 use crate::wire::prompt::{self, Form, Role};
 

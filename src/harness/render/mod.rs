@@ -5,6 +5,7 @@
 //! one answer. An item added at the end only adds to the end, save where `forget` or a mask applies.
 
 mod again;
+mod carry;
 mod forget;
 mod mask;
 mod replay;
@@ -19,7 +20,8 @@ use crate::wire::prompt::{LIMITS, Piece, Prompt, Role, Style, ToolSpec, lay};
 use super::kit::{Kit, WRAP, opening_name, wrap_name};
 use super::manifest::{Again, DialectKind, NoteRole, Offer, Reminder, Spot};
 use super::template::Values;
-use super::{Masked, View};
+use super::{Carried, Masked, View};
+use carry::{Fate, Tally};
 use mask::Masks;
 use replay::Replay;
 use said::Sayer;
@@ -67,6 +69,12 @@ pub(super) fn prompt(kit: &Kit, view: &View<'_>) -> anyhow::Result<Prompt> {
         effort: effort(kit, view.items),
         watch: watch(kit),
     })
+}
+
+/// What becomes of the history in this view.
+pub(super) fn carried(kit: &Kit, view: &View<'_>) -> anyhow::Result<Carried> {
+    let mut thread = Thread::new(kit.manifest.messages.merge);
+    Ok(History { kit, view, values: kit.values(view) }.render(&mut thread)?.sum())
 }
 
 fn watch(kit: &Kit) -> Watch {
@@ -183,7 +191,8 @@ struct History<'a> {
 }
 
 impl History<'_> {
-    fn render(&self, thread: &mut Thread) -> anyhow::Result<()> {
+    fn render(&self, thread: &mut Thread) -> anyhow::Result<Tally> {
+        let mut tally = Tally::default();
         let mut sayer = Sayer::new(self.kit, self.view);
         let mut items = self.view.items;
         if let Some((item, summary, rest)) = summarized(items) {
@@ -196,7 +205,10 @@ impl History<'_> {
         let mut replay = Replay::new(self.kit, self.view);
         for (at, item) in items.iter().enumerate().filter(|(at, _)| !forgotten.contains(at)) {
             match &item.body {
-                Body::User(said) => sayer.said(thread, item, said)?,
+                Body::User(said) => {
+                    tally.message(item.turn, Fate::Kept);
+                    sayer.said(thread, item, said)?;
+                }
                 Body::Note(note) => self.note(thread, note)?,
                 Body::Assistant(_) if vain.contains(&at) => {
                     let told = results(items, at).into_iter().flatten().filter(|_| newest == Some(at));
@@ -205,13 +217,18 @@ impl History<'_> {
                     }
                 }
                 Body::Assistant(reply) => {
-                    replay.reply(thread, reply, &masks.over(at, results(items, at)));
+                    let results = results(items, at);
+                    if let Some(fate) = replay.reply(thread, reply, &masks.over(at, results.clone())) {
+                        let open = results.iter().filter(|result| result.is_none()).count();
+                        tally.message(item.turn, fate);
+                        tally.calls(results.len(), open);
+                    }
                 }
                 // Results are told right after their reply, wherever they lie.
                 Body::Result(_) | Body::Scene(_) | Body::Summary(_) | Body::Mark(_) => {}
             }
         }
-        Ok(())
+        Ok(tally)
     }
 
     /// What the person said and is kept, then the summary, then the words that lead on from it.

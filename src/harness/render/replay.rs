@@ -20,6 +20,7 @@ use crate::harness::{Saying, View};
 use crate::model::{Action, CallId, Part, Reply, State, Stop, ToolCall, ToolResult, WireKind, WriteMode};
 use crate::wire::prompt::{Piece, Role};
 
+use super::carry::Fate;
 use super::thread::Thread;
 use super::{is_own, pieces_of_parts};
 
@@ -56,10 +57,16 @@ impl<'a> Replay<'a> {
         Self { kit, view, ids: HashSet::new(), seen_thinking: false }
     }
 
-    /// Adds the reply and the answers to its calls. `results` are in the order of the calls.
-    pub fn reply(&mut self, thread: &mut Thread, reply: &Reply, results: &[Option<&ToolResult>]) {
+    /// Adds the reply and the answers to its calls, and says what became of it; None: it is left out.
+    /// `results` are in the order of the calls.
+    pub fn reply(
+        &mut self,
+        thread: &mut Thread,
+        reply: &Reply,
+        results: &[Option<&ToolResult>],
+    ) -> Option<Fate> {
         if reply.stop == Stop::Broken {
-            return;
+            return None;
         }
         let pairs: Vec<Pair<'_>> = reply
             .calls()
@@ -69,17 +76,26 @@ impl<'a> Replay<'a> {
         let kind = self.kit.manifest.dialect.kind;
         let same = reply.origin.surface == self.kit.surface;
         if same && kind != DialectKind::Calls {
-            return self.text_as_it_was(thread, reply, &pairs);
+            self.text_as_it_was(thread, reply, &pairs);
+            return Some(Fate::Kept);
         }
         let words = if same || pairs.is_empty() { Words::AsWritten } else { Words::Other };
-        match (self.said(same, &pairs), kind) {
+        let spoken = if words == Words::AsWritten { Fate::Kept } else { Fate::Respoken };
+        Some(match (self.said(same, &pairs), kind) {
             (Some(said), DialectKind::Calls | DialectKind::External) => {
                 self.as_calls(thread, reply, (words, said));
+                spoken
             }
-            (Some(said), DialectKind::Fenced) => self.as_blocks(thread, reply, &said),
-            (Some(said), DialectKind::Json) => self.as_object(thread, reply, (&said, &pairs)),
+            (Some(said), DialectKind::Fenced) => {
+                self.as_blocks(thread, reply, &said);
+                spoken
+            }
+            (Some(said), DialectKind::Json) => match self.as_object(thread, reply, (&said, &pairs)) {
+                Some(()) => Fate::Respoken,
+                None => self.told(thread, reply, &pairs),
+            },
             (None, _) => self.told(thread, reply, &pairs),
-        }
+        })
     }
 
     /// The calls in this surface's words. None when one of them has none.
@@ -158,8 +174,13 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// All calls of the reply in the object that says them.
-    fn as_object(&mut self, thread: &mut Thread, reply: &Reply, (said, pairs): (&[Said<'_>], &[Pair<'_>])) {
+    /// All calls of the reply in the object that says them. None: no object does.
+    fn as_object(
+        &mut self,
+        thread: &mut Thread,
+        reply: &Reply,
+        (said, pairs): (&[Said<'_>], &[Pair<'_>]),
+    ) -> Option<()> {
         let text = text_with(reply, &[]);
         let args = |args: &str| serde_json::from_str(args).unwrap_or_default();
         let calls: Vec<_> = said.iter().map(|said| (said.name.clone(), args(&said.args))).collect();
@@ -168,13 +189,14 @@ impl<'a> Replay<'a> {
         } else {
             object::say(self.kit, &text, &calls)
         };
-        let Some(whole) = whole else { return self.told(thread, reply, pairs) };
+        let whole = whole?;
         let mut pieces = self.thinking(reply, said.len(), Words::Other);
         pieces.extend(text_piece(whole));
         push_reply(thread, pieces);
         if !pairs.is_empty() {
             thread.push(Role::User, self.framed(pairs, &[]));
         }
+        Some(())
     }
 
     /// All answers in one message; `around`: where the reply had other text than the object.
@@ -237,7 +259,7 @@ impl<'a> Replay<'a> {
         push_reply(thread, pieces);
     }
 
-    fn told(&mut self, thread: &mut Thread, reply: &Reply, pairs: &[Pair<'_>]) {
+    fn told(&mut self, thread: &mut Thread, reply: &Reply, pairs: &[Pair<'_>]) -> Fate {
         push_reply(thread, text_piece(text_with(reply, &[])).into_iter().collect());
         for (call, result) in pairs {
             let mut pieces = self.answer(*result);
@@ -255,6 +277,7 @@ impl<'a> Replay<'a> {
             }
             thread.push(Role::User, pieces);
         }
+        Fate::Told
     }
 
     /// What the model was told. A call that nobody answered was not run.

@@ -308,5 +308,6 @@ fn retries_hold_no_calls() {
 }
 
 mod again;
+mod carried;
 mod histories;
 mod masks;

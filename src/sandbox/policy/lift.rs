@@ -1,18 +1,22 @@
 //! Lifts: one thing that a policy refuses, allowed after all. From the narrowest up.
 //!
-//! What makes git or tack itself run programs is never lifted, and a carve-out only by its own name.
+//! What makes git run programs is lifted for one file and one call of a file tool, which shows all that is
+//! written; never for a command. What steers tack itself is never lifted, and a carve-out only by its own name.
 
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{GUARDED, Guarded, OWN, covering, guarded, open, tidy};
+use super::{GUARDED, Guarded, OWN, covering, guarded, open, starts_programs, tidy};
 use crate::sandbox::{GitAccess, Mode, Net, Op, Policy, Verdict};
 
 /// The narrowest first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Lift {
+    /// This one file, by which other programs start something outside the sandbox, may be written by a file
+    /// tool. Absolute and canonical.
+    Steering(PathBuf),
     /// This file or folder may be written; one that is hidden may be read. Absolute and canonical.
     Path(PathBuf),
     /// Git's own files may be written, but not what makes git start programs.
@@ -24,7 +28,7 @@ pub enum Lift {
 impl std::fmt::Display for Lift {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Path(path) => write!(f, "{}", path.display()),
+            Self::Steering(path) | Self::Path(path) => write!(f, "{}", path.display()),
             Self::GitCommit => f.write_str("git commit"),
             Self::Network => f.write_str("network"),
             Self::NoSandbox => f.write_str("no sandbox"),
@@ -48,6 +52,7 @@ impl Policy {
             return Some(self.clone());
         }
         match lift {
+            Lift::Steering(path) => self.with_steering(path),
             Lift::Path(path) => self.with_path(path),
             Lift::GitCommit => self.with_git(),
             Lift::Network => Some(Policy { net: Net::Full, ..self.clone() }),
@@ -65,9 +70,29 @@ impl Policy {
             let lifted = self.lifted(lift);
             lifted.is_some_and(|lifted| lifted.explain(path, op) == Verdict::Allowed)
         };
+        let steering = Lift::Steering(path.to_path_buf());
+        if by == By::Tool && op == Op::Write && helps(&steering) {
+            return Some(steering);
+        }
         let named = covering(&self.hide, path).or_else(|| covering(&self.protect, path)).cloned();
         let place = named.unwrap_or_else(|| beginning(path, by).to_path_buf());
         [Lift::Path(place), Lift::GitCommit].into_iter().find(helps)
+    }
+
+    /// A hook or the configuration of a repository in the workspace, or what steers editors and agents there.
+    fn with_steering(&self, path: &Path) -> Option<Policy> {
+        let has =
+            |names: &[&str]| path.components().any(|part| names.iter().any(|name| part.as_os_str() == *name));
+        let hook = has(&[".git"]) && has(&["hooks", "config"]) && starts_programs(path);
+        let kept =
+            covering(&self.protect, path).is_some_and(|kept| GUARDED.iter().any(|name| kept.ends_with(name)));
+        let closed = has(&[".tack", "commondir", "config.worktree"])
+            || covering(&self.hide, path).is_some()
+            || self.own.iter().any(|own| path.starts_with(own));
+        let inside = self.write_roots.iter().any(|root| path.starts_with(root));
+        let mut policy = self.clone();
+        policy.opened.push(path.to_path_buf());
+        ((hook || kept) && inside && !closed && !path.is_dir()).then_some(policy)
     }
 
     fn with_path(&self, path: &Path) -> Option<Policy> {

@@ -122,10 +122,25 @@ fn each_lift_opens_one_thing() {
 }
 
 #[test]
+fn a_file_that_steers_is_opened_alone() {
+    let h = Home::new();
+    let policy = h.policy(Mode::WorkspaceWrite);
+    let hook = h.home.join("proj/.git/hooks/pre-commit");
+    let lifted = policy.lifted(&Lift::Steering(hook)).unwrap();
+    assert!(h.allows(&lifted, Op::Write, "proj/.git/hooks/pre-commit"));
+    for path in ["proj/.git/hooks/other", "proj/.git/hooks", "proj/.git/config", "proj/.git/index"] {
+        assert!(!h.allows(&lifted, Op::Write, path), "{path}");
+    }
+    // Mounts and Landlock know nothing of it: a command gets what it had.
+    assert_eq!(Policy { opened: Vec::new(), ..lifted }, policy);
+}
+
+#[test]
 fn the_narrowest_lift_is_found() {
     let h = Home::new();
     let policy = h.policy(Mode::WorkspaceWrite);
     let at = |path: &str| Some(Lift::Path(h.home.join(path)));
+    let steering = |path: &str| Some(Lift::Steering(h.home.join(path)));
     for (path, op, by, want) in [
         ("proj/a", Op::Write, By::Tool, None),
         ("other/new", Op::Write, By::Tool, at("other/new")),
@@ -135,7 +150,18 @@ fn the_narrowest_lift_is_found() {
         ("proj/.vscode/x", Op::Write, By::Command, at("proj/.vscode")),
         ("proj/.git/index", Op::Write, By::Command, Some(Lift::GitCommit)),
         ("proj/.git/hooks/x", Op::Write, By::Command, None),
+        ("proj/.git/config", Op::Write, By::Command, None),
+        ("proj/.git/hooks/x", Op::Write, By::Tool, steering("proj/.git/hooks/x")),
+        ("proj/.git/config", Op::Write, By::Tool, steering("proj/.git/config")),
+        ("proj/sub/.git/hooks/x", Op::Write, By::Tool, steering("proj/sub/.git/hooks/x")),
+        ("proj/.vscode/x", Op::Write, By::Tool, steering("proj/.vscode/x")),
+        ("proj/.envrc", Op::Write, By::Tool, steering("proj/.envrc")),
+        ("proj/.git/hooks", Op::Write, By::Tool, None),
+        ("proj/.git/commondir", Op::Write, By::Tool, None),
+        ("proj/.git/config.worktree", Op::Write, By::Tool, None),
+        ("other/.git/config", Op::Write, By::Tool, None),
         ("proj/.tack/x", Op::Write, By::Tool, None),
+        ("proj/.tack/hooks/.git/config", Op::Write, By::Tool, None),
         (".ssh/id", Op::Read, By::Command, at(".ssh")),
         (".ssh/id", Op::Write, By::Command, None),
         (".config/tack/config.toml", Op::Write, By::Tool, None),

@@ -113,6 +113,7 @@ impl Wish {
             hide,
             own,
             watch: tidy(watch),
+            opened: Vec::new(),
             net: self.net,
             git: self.git,
             tmp,
@@ -173,6 +174,7 @@ fn open(mode: Mode, cwd: PathBuf) -> Policy {
         hide: Vec::new(),
         own: Vec::new(),
         watch: Vec::new(),
+        opened: Vec::new(),
         net: Net::Full,
         git: GitAccess::Commit,
         tmp: None,
@@ -265,6 +267,15 @@ impl Policy {
     }
 
     fn explain_write(&self, path: &Path) -> Verdict {
+        if self.opened.iter().any(|opened| opened == path) {
+            return Verdict::Allowed;
+        }
+        if starts_programs(path) && self.write_roots.iter().any(|root| path.starts_with(root)) {
+            return Verdict::Denied(format!(
+                "{} is read-only, as git starts programs by it; only the user can change it",
+                path.display()
+            ));
+        }
         if let Some(guarded) = covering(&self.protect, path).or_else(|| covering(&self.watch, path)) {
             return Verdict::Denied(format!("{} is read-only{}", guarded.display(), self.lift(guarded)));
         }
@@ -281,14 +292,9 @@ impl Policy {
 
     /// Nested repositories are found when a command starts; by name they are known at once.
     fn steers_git(&self, inner: &Path) -> bool {
-        let mut below = inner.components().skip_while(|c| c.as_os_str() != ".git");
-        let steering = |c: Component<'_>| {
-            ["hooks", "config", "commondir", "config.worktree"].iter().any(|name| c.as_os_str() == *name)
-        };
-        match (below.next(), self.git) {
-            (None, _) => false,
-            (Some(_), GitAccess::Read) => true,
-            (Some(_), GitAccess::Commit) => below.any(steering),
+        match self.git {
+            GitAccess::Read => inner.components().any(|c| c.as_os_str() == ".git"),
+            GitAccess::Commit => starts_programs(inner),
         }
     }
 
@@ -318,6 +324,15 @@ impl Policy {
             }
         }
     }
+}
+
+/// Whether it is one of the files in a repository by which git starts programs.
+pub(super) fn starts_programs(path: &Path) -> bool {
+    let mut below = path.components().skip_while(|c| c.as_os_str() != ".git").skip(1);
+    let steering = |c: Component<'_>| {
+        ["hooks", "config", "commondir", "config.worktree"].iter().any(|name| c.as_os_str() == *name)
+    };
+    below.any(steering)
 }
 
 /// The longest of `rules` at or above `path`.

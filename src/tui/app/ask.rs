@@ -9,7 +9,7 @@ use crate::model::Mark;
 
 use super::{App, Want};
 use crate::tui::approval::{Dialog, Did};
-use crate::tui::cell::Tone;
+use crate::tui::cell::{Tone, decided};
 use crate::tui::host;
 
 impl App {
@@ -46,8 +46,16 @@ impl App {
                 self.composer.set_note("change the command; enter runs it, esc goes back");
                 Want::Frame
             }
+            Did::EditFiles(texts) => Want::Revise(texts),
             Did::Stop => self.stop(),
         }
+    }
+
+    /// What came of the person's editor.
+    pub fn revised(&mut self, came: Result<Vec<String>, String>, now: Instant) -> Want {
+        let Some(dialog) = self.asks.front_mut() else { return Want::Frame };
+        let did = dialog.revised(came, now);
+        self.dialog_did(did, now)
     }
 
     /// The command was changed.
@@ -69,12 +77,8 @@ impl App {
     pub(super) fn marked(&mut self, mark: &Mark) {
         match mark {
             Mark::Decided { what, decision, .. } => {
-                let words = decision.words();
-                let (tone, words) = match words.strip_prefix('⊘') {
-                    Some(rest) => (Tone::Refused, rest),
-                    None => (Tone::Allowed, words.trim_start_matches('✓')),
-                };
-                self.tell(tone, format!("{} · {what}", words.trim()));
+                let (tone, text) = decided(what, decision);
+                self.tell(tone, text);
             }
             Mark::Stance { mode, sandbox } => {
                 self.tell(Tone::Dim, format!("mode {mode} · {sandbox} sandbox"));

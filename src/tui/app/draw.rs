@@ -43,6 +43,14 @@ impl App {
                 None
             });
         }
+        if let Some(overlay) = self.overlay.as_mut().filter(|overlay| overlay.fills()) {
+            screen.alternate(Alternate::Enter)?;
+            let rows = overlay.rows(usize::from(size.0), usize::from(size.1), &self.palette);
+            return screen.frame(size.1, |area, buffer| {
+                put(&rows, area, buffer);
+                None
+            });
+        }
         screen.alternate(Alternate::Leave)?;
         let due = self.transcript.take();
         let parts = self.parts(now);

@@ -7,6 +7,7 @@ use crate::model::{Action, Body, Item, Reply, ToolResult, Usage};
 
 use super::{App, Want, view};
 use crate::tui::cell::{Called, Cell, Tone};
+use crate::tui::host::Speaks;
 use crate::tui::live::{Live, Pause};
 use crate::tui::turn;
 
@@ -35,6 +36,10 @@ impl App {
             Event::Item(item) => self.item(*item, now),
             Event::Speaks { model, harness } => {
                 let before = self.facts.speaks.harness.clone();
+                let is_it = |next: &mut Speaks| next.model == *model && next.harness == harness;
+                if let Some(next) = self.next.take_if(is_it) {
+                    self.facts.speaks = next;
+                }
                 (self.facts.speaks.model, self.facts.speaks.harness) = (*model, harness);
                 self.running(|live| live.asked_anew(now));
                 if !std::mem::take(&mut self.quiet_switch) {

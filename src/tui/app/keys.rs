@@ -7,7 +7,6 @@ use crossterm::event::{KeyEvent, KeyEventKind};
 use super::{App, Want};
 use crate::tui::composer::{Act, Did};
 use crate::tui::overlay::Overlay;
-use crate::tui::overlay::key::KeyEntry;
 use crate::tui::pager::{self, Pager};
 
 /// How long a first Ctrl+C counts.
@@ -129,49 +128,12 @@ impl App {
     }
 
     pub(super) fn overlay_key(&mut self, pressed: KeyEvent) -> Want {
-        use crate::tui::overlay::{harness, key, list, model};
+        use crate::tui::overlay::{key, list};
         let Some(overlay) = &mut self.overlay else { return Want::Nothing };
         match overlay {
-            Overlay::Harness(picker) => match picker.key(pressed) {
-                harness::Did::Nothing => Want::Nothing,
-                harness::Did::Redraw => Want::Frame,
-                harness::Did::Left => self.close_overlay(),
-                harness::Did::Switch(id) => {
-                    self.overlay = None;
-                    self.switch_harness(&id)
-                }
-                harness::Did::Usual(id) => {
-                    self.overlay = None;
-                    self.make_usual(&id)
-                }
-            },
-            Overlay::Model(picker) => match picker.key(pressed) {
-                model::Did::Nothing => Want::Nothing,
-                model::Did::Redraw => Want::Frame,
-                model::Did::Left => self.close_overlay(),
-                model::Did::Switch { provider, name } => {
-                    self.overlay = None;
-                    self.switch_model(provider, name)
-                }
-                model::Did::Key(provider) => {
-                    self.overlay = Some(Overlay::Key(KeyEntry::new(provider)));
-                    Want::Frame
-                }
-                model::Did::Try { row, provider, name } => self.try_model(row, provider, name),
-            },
-            Overlay::Sessions(picker) => match picker.key(pressed) {
-                list::Did::Chose(row) => {
-                    let id = picker.id(row);
-                    self.overlay = None;
-                    self.resume(id)
-                }
-                list::Did::Left => self.close_overlay(),
-                list::Did::Redraw => Want::Frame,
-                list::Did::Other(KeyEvent { code: crossterm::event::KeyCode::Tab, .. }) => {
-                    self.widen_sessions()
-                }
-                list::Did::Nothing | list::Did::Other(_) => Want::Nothing,
-            },
+            Overlay::Harness(_) => self.harness_key(pressed),
+            Overlay::Model(_) => self.model_key(pressed),
+            Overlay::Sessions(_) => self.sessions_key(pressed),
             Overlay::Key(entry) => match entry.key(pressed) {
                 key::Did::Nothing => Want::Nothing,
                 key::Did::Redraw => Want::Frame,
@@ -192,7 +154,7 @@ impl App {
         }
     }
 
-    fn close_overlay(&mut self) -> Want {
+    pub(super) fn close_overlay(&mut self) -> Want {
         self.overlay = None;
         Want::Frame
     }

@@ -11,8 +11,10 @@ mod draw;
 mod facts;
 mod hear;
 mod keys;
+mod past;
 mod retry;
 mod send;
+mod speak;
 mod work;
 
 use std::collections::VecDeque;
@@ -27,11 +29,11 @@ use tokio::sync::mpsc::Receiver;
 use crate::agent::Event;
 use crate::model::{Body, Item, Mark, Model, TodoItem, Usage};
 
-use super::approval::Dialog;
+use super::approval::{Dialog, NewText};
 use super::board;
 use super::cell::{self, Cell, Fold, Tone, View};
 use super::composer::{Command, Composer, Draft, Keymap, Settings};
-use super::host::{Facts, Host, Link, Opened};
+use super::host::{Facts, Host, Link, Opened, Speaks};
 use super::live::Live;
 use super::overlay::Overlay;
 use super::overlay::harness::History;
@@ -40,6 +42,7 @@ use super::palette::{Palette, Theme};
 use super::transcript::Transcript;
 use super::turn::Turn;
 
+pub(crate) use choose::{behind, compared};
 pub use command::commands;
 pub use work::{Done, Jobs};
 
@@ -55,6 +58,8 @@ pub enum Want {
     Suspend,
     /// Give the terminal to an editor.
     Editor,
+    /// The same, for the new texts of an edit that is asked about, one after the other.
+    Revise(Vec<NewText>),
     PasteClipboard,
     /// For the system's clipboard.
     Copy(String),
@@ -94,6 +99,8 @@ pub struct App {
     changed: Option<Receiver<Event>>,
     /// The harness before this one.
     before: Option<String>,
+    /// Who is to speak, until the agent says that it is so.
+    next: Option<Speaks>,
     save_at: Option<Instant>,
     turn: Turn,
     /// What can be done about the turn that failed.
@@ -102,6 +109,8 @@ pub struct App {
     again_next: bool,
     /// How often somebody was wished to be spoken to.
     wishes: u64,
+    /// How often a list to choose from was asked for.
+    listed: u64,
     /// Since when the model is being learnt of.
     learning: Option<Instant>,
     /// The next change of who speaks was told of already.
@@ -183,11 +192,13 @@ impl App {
             notice: None,
             changed: Some(events),
             before: None,
+            next: None,
             save_at: None,
             turn: Turn::default(),
             offer: None,
             again_next: false,
             wishes: 0,
+            listed: 0,
             learning: None,
             quiet_switch: false,
             kept_open: None,
@@ -347,7 +358,8 @@ impl App {
         // Nor is whom that one was to speak to from now on.
         self.wishes += 1;
         self.learning = None;
-        (self.quiet_switch, self.turn, self.before) = (false, Turn::default(), None);
+        (self.quiet_switch, self.turn) = (false, Turn::default());
+        (self.before, self.next) = (None, None);
         (self.offer, self.again_next) = (None, false);
         self.asks.clear();
         self.editing = None;

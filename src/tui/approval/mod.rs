@@ -3,6 +3,7 @@
 //! Pure: keys and times in, what was done and rows out. A key counts only once the dialog could be read, and
 //! nothing is allowed whose end was not on screen.
 
+mod choice;
 mod view;
 
 use std::cell::RefCell;
@@ -10,9 +11,10 @@ use std::time::{Duration, Instant};
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use crate::agent::{Answer, Offer, Request, Risk, Rule, Scope, What};
+use crate::agent::{Answer, Offer, Request, Rule, Scope, What};
 
-pub use view::{asked, title};
+pub use choice::{Choice, NewText, choices, new_texts, revision, risks};
+pub use view::{asked, first_row, title};
 
 /// How long the dialog is on screen before a key counts.
 const SHOWN: Duration = Duration::from_millis(500);
@@ -60,45 +62,16 @@ enum Place {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Did {
     Nothing,
-    /// It was typed before the dialog could be read: it belongs to the composer.
+    /// It is the composer's: it was typed before the dialog could be read, or is about the terminal.
     Typed(KeyEvent),
     /// All is decided, in the order of the requests.
     Answered(Vec<Answer>),
     /// The person wants to change this command; [`Dialog::edited`] takes it.
     EditCommand(String),
+    /// The person wants to change these in their editor; [`Dialog::revised`] takes what comes of it.
+    EditFiles(Vec<NewText>),
     /// The turn is to stop.
     Stop,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Choice {
-    Once,
-    Session,
-    Always,
-    /// Once, without the sandbox.
-    Open,
-    Edit,
-    No,
-}
-
-impl Choice {
-    fn key(self) -> char {
-        match self {
-            Self::Once => 'y',
-            Self::Session => 'a',
-            Self::Always => 'p',
-            Self::Open => 'w',
-            Self::Edit => 'e',
-            Self::No => 'n',
-        }
-    }
-
-    fn allows(self) -> bool {
-        match self {
-            Self::Once | Self::Session | Self::Always | Self::Open => true,
-            Self::Edit | Self::No => false,
-        }
-    }
 }
 
 /// Keeps keys from answering what nobody can have read.
@@ -178,6 +151,8 @@ impl Dialog {
         match self.entry.take() {
             _ if control && key.code == KeyCode::Char('c') => Did::Stop,
             Some(entry) => self.typed(entry, key, now),
+            // The terminal's business, not the question's.
+            None if control && matches!(key.code, KeyCode::Char('z' | 'l')) => Did::Typed(key),
             None if control || key.modifiers.contains(KeyModifiers::ALT) => Did::Nothing,
             None => self.pressed(key.code, now),
         }
@@ -188,6 +163,19 @@ impl Dialog {
         match command.trim().is_empty() {
             true => Did::Nothing,
             false => self.answer(Answer::Edited { command }, now),
+        }
+    }
+
+    /// The texts as the person's editor left them, or why there are none: then it is asked again.
+    pub fn revised(&mut self, came: Result<Vec<String>, String>, now: Instant) -> Did {
+        let Some(request) = self.requests.get(self.at) else { return Did::Nothing };
+        match came.and_then(|texts| revision(request, texts)) {
+            Ok(answer) => self.answer(answer, now),
+            Err(why) => {
+                // What was typed in the editor answers nothing.
+                (self.note, self.guard) = (Some(why), Guard::new(now, false));
+                Did::Nothing
+            }
         }
     }
 
@@ -230,8 +218,9 @@ impl Dialog {
             self.note = Some(format!("not offered: {why}"));
             return Did::Nothing;
         }
-        if choice.allows() && !self.seen[self.at] {
-            self.note = Some("look at all of it first: pgdn".to_owned());
+        let files = new_texts(&self.requests[self.at]);
+        if (choice.allows() || choice == Choice::Edit && !files.is_empty()) && !self.seen[self.at] {
+            self.note = Some("look at all of it first".to_owned());
             return Did::Nothing;
         }
         let allow = |offer, scope| Answer::Allow { offer, scope };
@@ -245,10 +234,16 @@ impl Dialog {
                 }
                 Did::Nothing
             }
-            Choice::Edit => match &self.requests[self.at].what {
+            Choice::Edit if files.is_empty() => match &self.requests[self.at].what {
                 What::Command { line, .. } => Did::EditCommand(line.clone()),
-                _ => Did::Nothing,
+                What::Typed { .. }
+                | What::Script { .. }
+                | What::Edit { .. }
+                | What::Write { .. }
+                | What::Read { .. }
+                | What::Fetch { .. } => Did::Nothing,
             },
+            Choice::Edit => Did::EditFiles(files),
             Choice::No => {
                 self.entry = Some(Entry::Reason(String::new()));
                 Did::Nothing
@@ -376,40 +371,9 @@ impl Dialog {
         self.requests[self.at].offers.first()
     }
 
-    /// What can be chosen, or why it is not offered.
     fn choices(&self) -> Vec<(Choice, Result<String, String>)> {
-        let Some(request) = self.requests.get(self.at) else { return Vec::new() };
-        let Some(offer) = request.offers.first() else { return Vec::new() };
-        let lifts: Vec<String> = offer.lifts.iter().map(ToString::to_string).collect();
-        let with = match lifts.is_empty() {
-            true => String::new(),
-            false => format!(", with {}", lifts.join(" and ")),
-        };
-        let session = offer.session.clone().map(|what| format!("this session: {what}"));
-        let always = offer.always.clone().map(|rule| format!("always: {}{with}", rule.allow));
-        let mut all = vec![
-            (Choice::Once, Ok(format!("once{with}"))),
-            (Choice::Session, session),
-            (Choice::Always, always),
-        ];
-        if request.offers.len() > 1 {
-            all.push((Choice::Open, Ok("once, without the sandbox".to_owned())));
-        }
-        if let What::Command { .. } = request.what {
-            all.push((Choice::Edit, Ok("edit the command first".to_owned())));
-        }
-        all.push((Choice::No, Ok("no, and tell the model why".to_owned())));
-        all
+        self.requests.get(self.at).map(choices).unwrap_or_default()
     }
-}
-
-/// What a person has to know of the risk before they allow it.
-pub fn risks(request: &Request) -> Vec<&'static str> {
-    let mut all: Vec<&str> = request.risks.iter().copied().map(Risk::words).collect();
-    if request.again {
-        all.push("it ran already: what it did until it was stopped may be done twice");
-    }
-    all
 }
 
 #[cfg(test)]

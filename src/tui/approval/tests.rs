@@ -16,6 +16,9 @@ use crate::sandbox::Lift;
 use crate::tools::Preview;
 use crate::tui::palette::{Palette, Theme};
 use crate::tui::text::shot::shot;
+use crate::tui::text::width as text_width;
+
+mod looks;
 
 const LATE: Duration = Duration::from_secs(1);
 
@@ -98,7 +101,10 @@ fn drawn(dialog: &mut Dialog, (width, height): (u16, u16)) -> String {
     let mut buffer = Buffer::empty(area);
     dialog.render(area, &mut buffer, &Palette::new(Theme::Ansi));
     let row = |y| {
-        let cells = (0..width).map(|x| buffer.cell((x, y)).unwrap()).filter(|cell| !cell.symbol().is_empty());
+        // Behind a wide character stands a cell that is not drawn.
+        let wide =
+            |x: u16| x > 0 && buffer.cell((x - 1, y)).is_some_and(|before| text_width(before.symbol()) > 1);
+        let cells = (0..width).filter(|x| !wide(*x)).map(|x| buffer.cell((x, y)).unwrap());
         let mut spans: Vec<Span<'static>> =
             cells.map(|cell| Span::styled(cell.symbol().to_owned(), look(cell))).collect();
         while spans.last().is_some_and(|last| last.content == " " && last.style.bg.is_none()) {
@@ -123,18 +129,6 @@ fn wanted(dialog: &mut Dialog, width: u16) -> String {
 
 fn plain(text: &str) -> String {
     text.lines().filter_map(|line| line.strip_prefix('│')).map(|line| format!("{line}\n")).collect()
-}
-
-#[test]
-fn the_dialog_at_three_widths() {
-    for width in [40, 80, 120] {
-        let mut all = String::new();
-        for requests in [vec![risky()], vec![command("cargo test cart::")], vec![edit()]] {
-            all += &wanted(&mut Dialog::new(1, requests, Instant::now()), width);
-            all += "\n\n";
-        }
-        insta::assert_snapshot!(format!("dialog_{width}"), all.trim_end());
-    }
 }
 
 #[test]
@@ -220,7 +214,7 @@ fn what_was_not_seen_to_its_end_is_not_allowed() {
     let (mut dialog, now) = shown(vec![command(&long)], (60, 20));
     for c in ['y', 'a'] {
         assert_eq!(dialog.key(char(c), now), Did::Nothing);
-        assert!(drawn(&mut dialog, (60, 20)).contains("more rows below"));
+        assert!(drawn(&mut dialog, (60, 20)).contains("more: pgdn"));
     }
     for _ in 0..10 {
         dialog.key(key(KeyCode::PageDown), now);
@@ -283,6 +277,64 @@ fn a_command_is_edited_elsewhere_and_taken_back() {
     assert_eq!(dialog.edited(" ".into(), now), Did::Nothing);
     let edited = Answer::Edited { command: "touch b".into() };
     assert_eq!(dialog.edited("touch b".into(), now), Did::Answered(vec![edited]));
+}
+
+/// Of one file; another is removed.
+fn two_files() -> Request {
+    let gone = Preview { path: "old.rs".into(), before: Some("x\n".into()), after: None };
+    let mut request = edit();
+    if let What::Edit { files } = &mut request.what {
+        files.insert(0, gone);
+    }
+    request
+}
+
+#[test]
+fn new_texts_are_edited_elsewhere_and_taken_back() {
+    let (before, after) = match &edit().what {
+        What::Edit { files } => (files[0].before.clone().unwrap(), files[0].after.clone().unwrap()),
+        other => panic!("{other:?}"),
+    };
+    let once = Answer::Allow { offer: 0, scope: Scope::Once };
+    let revised = |text: &str| Answer::Revised { texts: vec![None, Some(text.into())] };
+    for (came, want) in [
+        (Ok(vec![after.clone()]), Ok(once.clone())),
+        (Ok(vec![format!("{after}\n")]), Ok(once)),
+        (Ok(vec!["mine\n".to_owned()]), Ok(revised("mine\n"))),
+        (Ok(vec![before.clone()]), Ok(revised(&before))),
+        (Ok(vec![String::new()]), Err("src/cart.rs came back empty, so nothing was written")),
+        (Ok(vec![" \n".to_owned()]), Err("src/cart.rs came back empty, so nothing was written")),
+        (Ok(vec![]), Err("src/cart.rs did not come back")),
+        (Err("vi did not end well".to_owned()), Err("vi did not end well")),
+    ] {
+        let (mut dialog, now) = shown(vec![two_files()], (80, 30));
+        let texts = vec![("src/cart.rs".to_owned(), after.clone())];
+        assert_eq!(dialog.key(char('e'), now), Did::EditFiles(texts));
+        let did = dialog.revised(came, now);
+        match want {
+            Ok(answer) => assert_eq!(did, Did::Answered(vec![answer])),
+            Err(why) => {
+                assert_eq!((did, dialog.open()), (Did::Nothing, 1));
+                assert!(drawn(&mut dialog, (80, 30)).contains(why), "{why}");
+                assert_eq!(dialog.key(char('y'), now), Did::Nothing, "typed in the editor perhaps");
+                assert!(matches!(dialog.key(char('y'), now + LATE), Did::Answered(_)));
+            }
+        }
+    }
+}
+
+#[test]
+fn new_texts_are_edited_only_when_all_of_the_change_was_on_screen() {
+    let mut long = edit();
+    if let What::Edit { files } = &mut long.what {
+        files[0].after = Some((0..200).map(|n| format!("line {n}\n")).collect());
+    }
+    let (mut dialog, now) = shown(vec![long], (80, 20));
+    assert_eq!(dialog.key(char('e'), now), Did::Nothing);
+    assert!(drawn(&mut dialog, (80, 20)).contains("look at all of it first"));
+    dialog.key(key(KeyCode::End), now);
+    drawn(&mut dialog, (80, 20));
+    assert!(matches!(dialog.key(char('e'), now), Did::EditFiles(_)));
 }
 
 fn any_key() -> impl Strategy<Value = KeyEvent> {

@@ -73,12 +73,17 @@ impl Dialog {
         self.seen[self.at] |= self.scroll + room == body.len();
         let left = body.len() - room - self.scroll;
         if left > 0
+            && self.entry.is_none()
             && let Some(last) = foot.last_mut()
         {
-            *last = fit(Line::styled(format!(" ⋯ {left} more rows below: pgdn"), palette.warn), width);
+            let note = self.note.as_ref().map_or(String::new(), |note| format!(" {} ·", reveal(note)));
+            *last = fit(Line::styled(format!("{note} ⋯ {left} more: pgdn"), palette.warn), width);
         }
         head.extend(body.iter().skip(self.scroll).take(room).cloned());
         head.extend(foot);
+        // The end of what is being entered stays in sight.
+        let over = if self.entry.is_some() { head.len().saturating_sub(height) } else { 0 };
+        head.drain(..over);
         head.truncate(height);
         head
     }
@@ -111,7 +116,9 @@ impl Dialog {
             let (mark, style) = if here { ("›", palette.accent) } else { (" ", Style::new()) };
             let decided = match &self.answers[nth] {
                 None => Span::raw(""),
-                Some(Answer::Allow { .. } | Answer::Edited { .. }) => Span::styled("✓ ", palette.good),
+                Some(Answer::Allow { .. } | Answer::Edited { .. } | Answer::Revised { .. }) => {
+                    Span::styled("✓ ", palette.good)
+                }
                 Some(Answer::Refuse { .. }) => Span::styled("⊘ ", palette.bad),
             };
             let what = format!("{} ", nth + 1);
@@ -154,6 +161,10 @@ impl Dialog {
 
     fn foot(&self, width: usize, palette: &Palette, detail: Detail) -> Vec<Line<'static>> {
         let mut rows = Vec::new();
+        if detail == Detail::Keys && self.entry.is_none() && !risks(self.request()).is_empty() {
+            let all = risks(self.request()).join(", ");
+            rows.push(fit(Line::styled(format!(" ! {all}"), palette.warn), width));
+        }
         if detail != Detail::Keys {
             let place = match &self.request().what {
                 What::Command { cwd, .. } => format!("in {} · ", cwd.display()),
@@ -196,39 +207,37 @@ impl Dialog {
             let mark = Span::styled(format!(" {mark} {}  ", choice.key()), palette.accent);
             let text = match offered {
                 Ok(text) => Line::styled(reveal(&text).replace('\n', " "), style),
-                Err(why) => Line::styled(format!("{} – not offered: {why}", name(choice)), palette.dim),
+                Err(why) => Line::styled(format!("{} – not offered: {why}", choice.name()), palette.dim),
             };
             rows.extend(wrap(&text, width, Hang::under(mark)));
         }
         rows
     }
 
-    /// The choices by their keys alone.
+    /// The choices in one row: by their keys alone where there is no room for a word.
     fn keys(&self, width: usize, palette: &Palette) -> Line<'static> {
-        let mut spans = Vec::new();
-        for (choice, _) in self.choices().into_iter().filter(|(_, offered)| offered.is_ok()) {
-            spans.push(Span::styled(format!(" {}", choice.key()), palette.accent));
-            spans.push(Span::raw(format!(" {}", name(choice))));
-        }
-        fit(Line::from(spans), width)
+        let choices = self.choices();
+        let offered = choices.iter().enumerate().filter(|(_, (_, offered))| offered.is_ok());
+        let row = |named: bool| {
+            let one = |(nth, (choice, _)): (usize, &(Choice, _))| {
+                let mark = if nth == self.row { "›" } else { " " };
+                let name = if named { format!(" {} ", choice.name()) } else { String::new() };
+                [Span::styled(format!("{mark}{}", choice.key()), palette.accent), Span::raw(name)]
+            };
+            Line::from(offered.clone().flat_map(one).collect::<Vec<_>>())
+        };
+        let named = row(true);
+        if named.width() <= width { named } else { fit(row(false), width) }
     }
 
     fn hint(&self, palette: &Palette) -> Line<'static> {
         let whole = if self.whole { "v choices" } else { "v scroll" };
-        let many = if self.requests.len() > 1 { " · tab next · Y N all" } else { "" };
         let scrolls = if self.room.1 > self.room.0 { format!(" · {whole}") } else { String::new() };
-        Line::styled(format!(" enter choose · esc no{scrolls}{many}"), palette.dim)
-    }
-}
-
-fn name(choice: Choice) -> &'static str {
-    match choice {
-        Choice::Once => "once",
-        Choice::Session => "this session",
-        Choice::Always => "always, by a rule",
-        Choice::Open => "no sandbox",
-        Choice::Edit => "edit",
-        Choice::No => "no",
+        let keys = match self.requests.len() {
+            0 | 1 => "enter choose · esc no",
+            _ => "enter · tab next · Y all · esc none",
+        };
+        Line::styled(format!(" {keys}{scrolls}"), palette.dim)
     }
 }
 
@@ -285,19 +294,9 @@ pub fn title(request: &Request) -> &'static str {
 }
 
 /// Of what is asked, what fits a row.
-fn first_row(request: &Request) -> String {
-    let text = match &request.what {
-        What::Command { line, .. } => format!("$ {line}"),
-        What::Typed { text } => format!("> {text}"),
-        What::Script { tool, .. } => tool.clone(),
-        What::Edit { files } => {
-            let names: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
-            format!("edit {}", names.join(", "))
-        }
-        What::Write { path, .. } => format!("write {path}"),
-        What::Read { path } => format!("read {path}"),
-        What::Fetch { url } => format!("get {url}"),
-    };
+pub fn first_row(request: &Request) -> String {
+    let mark = if let What::Command { .. } = request.what { "$ " } else { "" };
+    let text = format!("{mark}{}", request.what.brief());
     reveal(&text).replace('\n', " ↵ ").replace('\t', " ")
 }
 
@@ -328,6 +327,6 @@ fn entered(entry: &Entry, width: usize, palette: &Palette) -> Vec<Line<'static>>
     };
     let text = Line::raw(format!("{}█", reveal(text)));
     let mut rows = wrap(&text, width, Hang::under(Span::styled(mark, palette.accent)));
-    rows.push(fit(Line::styled(format!(" {hint}"), palette.dim), width));
+    rows.extend(wrap(&Line::styled(hint, palette.dim), width, Hang::under(" ")));
     rows
 }

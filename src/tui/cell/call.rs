@@ -46,7 +46,7 @@ pub(super) fn rows(called: &Called, view: View<'_>) -> Vec<Line<'static>> {
 pub(super) fn own_rows(called: &Called, view: View<'_>) -> Vec<Line<'static>> {
     let p = view.palette;
     let Action::Shell { command, .. } = &called.action else { return rows(called, view) };
-    let mut line = vec![Span::styled("! ", p.accent), Span::raw(first_line(command))];
+    let mut line = vec![Span::styled("! ", p.accent), Span::raw(text::first_line(command))];
     line.extend(mark(&called.outcome, p));
     let mut rows = vec![text::fit(Line::from(line), view.columns())];
     rows.extend(more_of_command(command, view));
@@ -81,24 +81,18 @@ fn words(action: &Action) -> (String, String) {
     let title = match action {
         Action::Shell { command, background, .. } => {
             let verb = if *background { "Started" } else { "Ran" };
-            return (verb.to_owned(), first_line(command));
+            return (verb.to_owned(), text::first_line(command));
         }
         Action::Unknown { name, .. } => {
             return ("Could not run".to_owned(), text::clean_line(name).into_owned());
         }
         other => other.title(),
     };
-    let title = text::clean_line(&title).into_owned();
+    let title = text::reveal_line(&title);
     match title.split_once(' ') {
         Some((verb, rest)) => (verb.to_owned(), rest.to_owned()),
         None => (title, String::new()),
     }
-}
-
-fn first_line(command: &str) -> String {
-    let mut lines = command.trim().lines();
-    let first = text::clean_line(lines.next().unwrap_or_default()).into_owned();
-    if lines.next().is_some() { format!("{first} …") } else { first }
 }
 
 /// What stands behind the title: lines changed, how it ended, how long it took.
@@ -163,8 +157,8 @@ pub fn seconds(took: u64) -> String {
 /// The lines of a command after its first: all of them, as nothing that ran may be hidden.
 fn more_of_command(command: &str, view: View<'_>) -> Vec<Line<'static>> {
     let p = view.palette;
-    let clean = text::clean(command.trim());
-    let lines: Vec<&str> = clean.lines().skip(1).collect();
+    let drawn = text::reveal(command.trim());
+    let lines: Vec<&str> = drawn.lines().skip(1).collect();
     let shown = if view.fold == Fold::Open { lines.len() } else { lines.len().min(FIRST + LAST) };
     let mut rows: Vec<Line<'static>> = lines[..shown]
         .iter()

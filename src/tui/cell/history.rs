@@ -2,9 +2,15 @@
 
 use std::collections::HashMap;
 
-use crate::model::{Body, CallId, Item, Mark, NoteKind, Part, Reply, ToolCall, Trouble, TroubleKind};
+use crate::model::{
+    Body, CallId, Decision, Item, Mark, NoteKind, Part, Reply, ToolCall, Trouble, TroubleKind,
+};
 
 use super::{Called, Cell, Tone, is_look};
+use crate::tui::text;
+
+/// Characters of what was decided about, in its line.
+const DECIDED: usize = 100;
 
 /// What a person sees of these items, oldest first. Takes them apart: there may be ten thousand.
 pub fn of_items(items: Vec<Item>) -> Vec<Cell> {
@@ -96,6 +102,19 @@ pub fn push(cells: &mut Vec<Cell>, called: Called) {
     }
 }
 
+/// What a person decided, in a line.
+pub fn decided(what: &str, decision: &Decision) -> (Tone, String) {
+    let words = decision.words();
+    let (tone, words) = match words.strip_prefix('⊘') {
+        Some(rest) => (Tone::Refused, rest),
+        None => (Tone::Allowed, words.trim_start_matches('✓')),
+    };
+    let what = text::first_line(what);
+    // All of it stands in the cell of the call.
+    let cut = what.char_indices().nth(DECIDED).map(|(at, _)| format!("{} …", &what[..at]));
+    (tone, format!("{} · {}", words.trim(), cut.unwrap_or(what)))
+}
+
 fn marked(mark: &Mark) -> Option<Cell> {
     let (tone, text) = match mark {
         Mark::Switched { harness, provider, model } => {
@@ -106,13 +125,7 @@ fn marked(mark: &Mark) -> Option<Cell> {
             return Some(Cell::failed(message, trouble.as_deref().unwrap_or(&Trouble::default())));
         }
         Mark::Limit { message } => (Tone::Warning, format!("stopped: {message}")),
-        Mark::Decided { what, decision, .. } => {
-            let words = decision.words();
-            match words.strip_prefix('⊘') {
-                Some(rest) => (Tone::Refused, format!("{} · {what}", rest.trim())),
-                None => (Tone::Allowed, format!("{} · {what}", words.trim_start_matches('✓').trim())),
-            }
-        }
+        Mark::Decided { what, decision, .. } => decided(what, decision),
         Mark::Stance { mode, sandbox } => (Tone::Dim, format!("mode {mode} · {sandbox} sandbox")),
         Mark::Checked { .. } | Mark::Blind { .. } | Mark::Completed { .. } => return None,
     };

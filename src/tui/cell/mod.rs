@@ -17,7 +17,7 @@ use super::text::{self, Hang};
 use super::trouble;
 
 pub use call::{seconds, task_rows};
-pub use history::{as_written, failed_last, of_items, push};
+pub use history::{as_written, decided, failed_last, of_items, push};
 pub use looks::is_look;
 
 /// One thing that happened.
@@ -149,7 +149,7 @@ impl Cell {
 impl Called {
     fn source(&self) -> String {
         let head = match &self.action {
-            Action::Shell { command, .. } => format!("$ {command}"),
+            Action::Shell { command, .. } => format!("$ {}", text::reveal(command)),
             other => other.title(),
         };
         format!("{head}\n{}", self.outcome.text.trim_end())

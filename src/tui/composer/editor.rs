@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 
 use super::private;
 
+/// Characters of a file's name that are kept.
+const NAME: usize = 40;
+
 /// The command of `$VISUAL` or `$EDITOR` as program and arguments, the file not yet among them; what the
 /// system has if neither is set. None if the variable cannot be read as a command.
 pub fn command(env: impl Fn(&str) -> Option<String>) -> Option<Vec<String>> {
@@ -30,7 +33,16 @@ impl Text {
     /// Writes `text` to a new file in `dir`, the folder of temporary files.
     pub fn write(dir: &Path, text: &str) -> io::Result<Self> {
         // Markdown, so that an editor wraps and colours it fittingly.
-        let path = dir.join(format!("tack-{}.md", uuid::Uuid::now_v7()));
+        Self::named(dir, "prompt.md", text)
+    }
+
+    /// The same, with the end of a name that tells an editor what it is.
+    pub fn named(dir: &Path, name: &str, text: &str) -> io::Result<Self> {
+        let name = Path::new(name).file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name: String =
+            name.chars().map(|c| if c.is_alphanumeric() || ".-_".contains(c) { c } else { '_' }).collect();
+        let from = name.char_indices().rev().take(NAME).last().map_or(0, |(at, _)| at);
+        let path = dir.join(format!("tack-{}-{}", uuid::Uuid::now_v7(), &name[from..]));
         let mut file = private::make_new(&path)?;
         let new = Self { path };
         file.write_all(text.as_bytes())?;
@@ -46,6 +58,11 @@ impl Text {
         let text = std::fs::read(&self.path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())?;
         let text = text.replace("\r\n", "\n");
         Ok(text.strip_suffix('\n').map_or_else(|| text.clone(), str::to_owned))
+    }
+
+    /// What the editor left, to the byte.
+    pub fn exact(&self) -> io::Result<String> {
+        std::fs::read_to_string(&self.path)
     }
 }
 

@@ -20,6 +20,8 @@ pub struct Row {
     pub current: bool,
     /// Drawn in the colour of a warning.
     pub marked: bool,
+    /// Stands back.
+    pub faint: bool,
 }
 
 /// What became of a key.
@@ -32,6 +34,13 @@ pub enum Did {
     Left,
     /// Not the list's business.
     Other(KeyEvent),
+}
+
+/// Which row is next.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    On,
+    Back,
 }
 
 pub struct List {
@@ -71,6 +80,16 @@ impl List {
         let plain = |row: &&Row| !row.heading;
         let shown = self.shown.iter().filter(|&&row| !self.rows[row].heading).count();
         (shown, self.rows.iter().filter(plain).count())
+    }
+
+    /// How many rows there are to be seen, headings too.
+    pub fn sight_of_all(&self) -> usize {
+        self.shown.len()
+    }
+
+    /// To the row after this one, or before it.
+    pub fn turn(&mut self, way: Way) -> Did {
+        self.step(if way == Way::On { 1 } else { -1 })
     }
 
     /// Puts other rows in place of these; filter and cursor stay where they can.
@@ -131,7 +150,7 @@ impl List {
         let under = nth == self.at;
         let style = match () {
             () if under => p.accent,
-            () if row.barred.is_some() => p.dim,
+            () if row.barred.is_some() || row.faint => p.dim,
             () if row.marked => p.warn,
             () => p.text,
         };
@@ -158,7 +177,9 @@ impl List {
             if row.heading {
                 continue;
             }
-            for (at, column) in row.columns.iter().enumerate() {
+            // The last one of a row ends where it ends.
+            let padded = row.columns.len().saturating_sub(1);
+            for (at, column) in row.columns.iter().take(padded).enumerate() {
                 let most = if at == 0 { (width / 2).max(8) } else { width };
                 let wide = text::width(&text::clean_line(column)).min(most);
                 match widths.get_mut(at) {

@@ -2,10 +2,12 @@
 
 pub mod board;
 pub mod coming;
+pub mod compare;
 pub mod harness;
 pub mod key;
 pub mod list;
 pub mod model;
+mod pane;
 pub mod sessions;
 
 use ratatui::text::Line;
@@ -23,6 +25,14 @@ pub enum Overlay {
 }
 
 impl Overlay {
+    /// It wants all of the screen for itself.
+    pub fn fills(&self) -> bool {
+        match self {
+            Self::Harness(picker) => picker.fills(),
+            Self::Model(_) | Self::Sessions(_) | Self::Board(_) | Self::Key(_) | Self::Coming(_) => false,
+        }
+    }
+
     /// It on at most so many rows.
     pub fn rows(&mut self, width: usize, height: usize, p: &Palette) -> Vec<Line<'static>> {
         match self {

@@ -4,8 +4,10 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::text::{Line, Span};
 
 use super::harness::tokens;
-use super::list::{self, List, Row};
-use crate::tui::host::{ModelRow, Speaks};
+use super::list::{self, List, Row, Way};
+use super::pane::{End, Parts, fact};
+use crate::model::Prices;
+use crate::tui::host::{Because, Lasts, ModelRow, Speaks};
 use crate::tui::palette::Palette;
 use crate::tui::text;
 
@@ -18,12 +20,21 @@ pub enum Purpose {
     First,
 }
 
+/// How hard a model can be asked to think, the least first.
+const EFFORTS: [&str; 4] = ["none", "low", "medium", "high"];
+
 pub struct ModelPicker {
     purpose: Purpose,
     /// The models, and None for each heading between them.
     rows: Vec<Option<ModelRow>>,
     list: List,
     now: (String, String),
+    /// The harness that stays whatever model is chosen; None: the one that suits it.
+    stays: Option<String>,
+    /// None: as the model does by itself.
+    effort: Option<String>,
+    /// The effort of the session, which is left as it is unless another is chosen.
+    given: Option<String>,
     /// What a test call showed, and of which row.
     tried: Option<(usize, Tried)>,
     /// Tokens that the server has in its cache for this session.
@@ -43,6 +54,14 @@ pub enum Did {
     Switch {
         provider: String,
         name: String,
+        effort: Option<String>,
+        lasts: Lasts,
+    },
+    /// Choose the harness that is to speak for this one.
+    Harness {
+        provider: String,
+        name: String,
+        effort: Option<String>,
     },
     /// Ask for the key of this provider.
     Key(String),
@@ -61,48 +80,90 @@ impl ModelPicker {
         let mut listed = Vec::new();
         let mut group = String::new();
         for model in models {
-            // Providers without a key stand in one group, each a row of its own.
-            let title = match (model.name.is_empty(), model.local) {
-                (true, _) => "without a key".to_owned(),
-                (false, true) => format!("{} · on this machine", model.provider),
-                (false, false) => model.provider.clone(),
+            // A provider without a key has one row, which stands back.
+            let title = match model.name.is_empty() {
+                true => String::new(),
+                false => format!("{} · {}", model.provider, model.key),
             };
-            if title != group {
+            if title != group && !title.is_empty() {
                 listed.push(Row { columns: vec![title.clone()], heading: true, ..Row::default() });
                 rows.push(None);
-                group = title;
             }
+            group = title;
             let current = (&model.provider, &model.name) == (&now.0, &now.1);
             listed.push(row(&model, current));
             rows.push(Some(model));
         }
-        Self { purpose, rows, list: List::new(listed), now, tried: None, cached }
+        let stays = (speaks.because == Because::Named).then(|| speaks.harness.clone());
+        let effort = speaks.model.effort.clone();
+        let list = List::new(listed);
+        Self { purpose, rows, list, now, stays, given: effort.clone(), effort, tried: None, cached }
     }
 
     pub fn key(&mut self, key: KeyEvent) -> Did {
-        match self.list.key(key) {
-            list::Did::Chose(row) => match self.rows.get(row) {
-                Some(Some(model)) if model.name.is_empty() => Did::Key(model.provider.clone()),
-                Some(Some(model)) => {
-                    Did::Switch { provider: model.provider.clone(), name: model.name.clone() }
-                }
-                Some(None) | None => Did::Nothing,
-            },
-            list::Did::Left => Did::Left,
-            list::Did::Redraw => Did::Redraw,
-            list::Did::Other(KeyEvent {
-                code: KeyCode::Char('t'), modifiers: KeyModifiers::CONTROL, ..
-            }) => {
-                let Some(row) = self.list.under() else { return Did::Nothing };
-                let Some(Some(model)) = self.rows.get(row) else { return Did::Nothing };
-                if model.name.is_empty() {
-                    return Did::Nothing;
-                }
-                self.tried = Some((row, Tried::Running));
-                Did::Try { row, provider: model.provider.clone(), name: model.name.clone() }
+        let other = match self.list.key(key) {
+            list::Did::Chose(row) => return self.chosen(row, Lasts::Run),
+            list::Did::Left => return Did::Left,
+            list::Did::Redraw => return Did::Redraw,
+            list::Did::Nothing => return Did::Nothing,
+            list::Did::Other(key) => key,
+        };
+        let Some(row) = self.list.under() else { return Did::Nothing };
+        let Some(Some(model)) = self.rows.get(row).filter(|row| row.as_ref().is_some_and(is_model)) else {
+            return Did::Nothing;
+        };
+        let (provider, name) = (model.provider.clone(), model.name.clone());
+        match (other.code, other.modifiers) {
+            (KeyCode::Char('s'), KeyModifiers::CONTROL) if self.purpose == Purpose::Switch => {
+                self.chosen(row, Lasts::Session)
             }
-            list::Did::Nothing | list::Did::Other(_) => Did::Nothing,
+            (KeyCode::Char('h'), KeyModifiers::ALT) => {
+                Did::Harness { provider, name, effort: self.effort.clone() }
+            }
+            (KeyCode::Char('t'), KeyModifiers::CONTROL) => {
+                self.tried = Some((row, Tried::Running));
+                Did::Try { row, provider, name }
+            }
+            (KeyCode::Left, _) => self.think(Way::Back),
+            (KeyCode::Right, _) => self.think(Way::On),
+            _ => Did::Nothing,
         }
+    }
+
+    fn chosen(&self, row: usize, lasts: Lasts) -> Did {
+        match self.rows.get(row) {
+            Some(Some(model)) if !is_model(model) => Did::Key(model.provider.clone()),
+            Some(Some(model)) => Did::Switch {
+                provider: model.provider.clone(),
+                name: model.name.clone(),
+                effort: self.effort.clone(),
+                lasts,
+            },
+            Some(None) | None => Did::Nothing,
+        }
+    }
+
+    /// More or less effort. What was set can be changed and not unset: the settings would set it again.
+    fn think(&mut self, way: Way) -> Did {
+        let at = self.effort.as_ref().and_then(|now| EFFORTS.iter().position(|one| one == now));
+        let next = match (at, way) {
+            (None, Way::Back) => None,
+            (None, Way::On) => Some(0),
+            (Some(0), Way::Back) if self.given.is_none() => None,
+            (Some(at), Way::Back) => Some(at.saturating_sub(1)),
+            (Some(at), Way::On) => Some((at + 1).min(EFFORTS.len() - 1)),
+        };
+        // A word that is none of these stays until it is left for one of them.
+        if at.is_none() && self.effort.is_some() && way == Way::Back {
+            self.effort = Some(EFFORTS[EFFORTS.len() - 1].to_owned());
+            return Did::Redraw;
+        }
+        let next = next.map(|at| EFFORTS[at].to_owned());
+        if next == self.effort {
+            return Did::Nothing;
+        }
+        self.effort = next;
+        Did::Redraw
     }
 
     /// A test call came to its end.
@@ -113,7 +174,7 @@ impl ModelPicker {
     pub fn rows(&mut self, width: usize, height: usize, p: &Palette) -> Vec<Line<'static>> {
         let (shown, all) = self.list.counts();
         let filter = text::clean_line(self.list.filter()).into_owned();
-        let models = self.rows.iter().flatten().filter(|row| !row.name.is_empty()).count();
+        let models = self.rows.iter().flatten().filter(|row| is_model(row)).count();
         let right = match (filter.is_empty(), models) {
             (true, 0) => format!("{all} providers"),
             (true, _) => format!("{models} models"),
@@ -126,23 +187,18 @@ impl ModelPicker {
         };
         let head =
             Line::from(vec![Span::styled(title, p.strong), Span::styled(format!("   {right}"), p.dim)]);
-        let mut out = vec![text::fit(head, width)];
-        let foot = self.foot(width, p);
-        let room = height.saturating_sub(out.len() + foot.len()).max(1);
-        out.extend(self.list.rows(width, room, p));
-        if shown == 0 {
-            let none = match all {
-                0 => "  no model is set up: /provider says how",
-                _ => "  no model fits what you typed",
-            };
-            out.push(text::fit(Line::styled(none, p.dim), width));
-        }
-        out.extend(foot);
-        out.truncate(height.max(1));
-        out
+        let under = self.list.under().and_then(|row| self.rows.get(row)?.as_ref());
+        let detail = under.map(|model| details(model, p)).unwrap_or_default();
+        let (said, keys) = (self.said(p), self.keys());
+        let none = match all {
+            0 => "no model is set up: /provider says how",
+            _ => "no model fits what you typed",
+        };
+        Parts { head, list: &mut self.list, none, detail, end: End::Head, said, keys }.rows(width, height, p)
     }
 
-    fn foot(&self, width: usize, p: &Palette) -> Vec<Line<'static>> {
+    /// What a choice comes to.
+    fn said(&self, p: &Palette) -> Vec<Line<'static>> {
         let mut lines = Vec::new();
         let under = self.list.under();
         match &self.tried {
@@ -153,36 +209,100 @@ impl ModelPicker {
             }),
             _ => {}
         }
-        if let Some(Some(model)) = under.and_then(|row| self.rows.get(row))
-            && (model.provider != self.now.0 || model.name != self.now.1)
-            && self.cached > 0
-        {
-            let lost = format!("a switch loses the cache once, about {} tokens", tokens(self.cached));
-            lines.push(Line::styled(lost, p.dim));
+        let model = under.and_then(|row| self.rows.get(row)?.as_ref()).filter(|model| is_model(model));
+        if let (Some(model), Purpose::Switch) = (model, self.purpose) {
+            let harness = match (&self.stays, &model.harness) {
+                (Some(id), _) => id.clone(),
+                (None, Some((id, because))) => format!("{id}{}", because.mark()),
+                (None, None) => "?".to_owned(),
+            };
+            let effort = self.effort.as_deref().unwrap_or("–");
+            let mut said = format!("harness: {harness}   effort: {effort}");
+            if (&model.provider, &model.name) != (&self.now.0, &self.now.1) && self.cached > 0 {
+                said.push_str(&format!("   switching drops the cache ({} tok)", tokens(self.cached)));
+            }
+            lines.push(Line::styled(text::clean_line(&said).into_owned(), p.dim));
+            if let Some(window) = model.window.filter(|window| *window < self.cached) {
+                let (used, window) = (tokens(self.cached), tokens(window));
+                let said = format!("this session has {used} tokens, the window {window}: /compact first");
+                lines.push(Line::styled(said, p.warn));
+            }
         }
-        let esc = match self.purpose {
-            Purpose::Switch => "esc",
-            Purpose::First => "esc look around without a model",
-        };
-        let keys = match under.and_then(|row| self.rows.get(row)) {
-            Some(Some(model)) if model.name.is_empty() => "enter add its key",
-            _ => "enter use · ctrl+t test call",
-        };
         if self.purpose == Purpose::First {
             let other = "another server: [model_providers.NAME] with its base_url in config.toml";
             lines.push(Line::styled(other, p.dim));
         }
-        lines.push(Line::styled(format!("{keys} · {esc}"), p.dim));
-        lines.into_iter().map(|line| text::fit(line, width)).collect()
+        lines
+    }
+
+    fn keys(&self) -> String {
+        let under = self.list.under().and_then(|row| self.rows.get(row)?.as_ref());
+        let esc = match self.purpose {
+            Purpose::Switch => "esc",
+            Purpose::First => "esc look around without a model",
+        };
+        let keys = match (under, self.purpose) {
+            (Some(model), _) if !is_model(model) => "enter add its key",
+            (_, Purpose::First) => "enter use · ctrl+t test call",
+            (_, Purpose::Switch) => {
+                "enter use, also next time · ctrl+s this session only · ←→ effort · alt+h harness · ctrl+t test call"
+            }
+        };
+        format!("{keys} · {esc}")
+    }
+}
+
+/// Not a provider whose key is missing.
+fn is_model(row: &ModelRow) -> bool {
+    !row.name.is_empty()
+}
+
+/// The facts; what is not known is `?`.
+fn details(model: &ModelRow, p: &Palette) -> Vec<Line<'static>> {
+    let known = |what: Option<String>| what.unwrap_or_else(|| "?".to_owned());
+    let yes = |fact: Option<bool>| match fact {
+        Some(true) => "yes".to_owned(),
+        Some(false) => "no".to_owned(),
+        None => "?".to_owned(),
+    };
+    let key = if model.key_from.is_empty() { &model.key } else { &model.key_from };
+    if !is_model(model) {
+        return vec![fact("key", key, p)];
+    }
+    let mut facts = vec![
+        ("model", format!("{}/{}", model.provider, model.name)),
+        ("window", known(model.window.map(|window| format!("{} tokens", tokens(window))))),
+        ("answers", known(model.max_output.map(|most| format!("up to {} tokens", tokens(most))))),
+        ("tools", if model.tools.is_none() { "? ctrl+t asks it".to_owned() } else { yes(model.tools) }),
+        ("images", yes(model.vision)),
+    ];
+    facts.extend(match &model.prices {
+        _ if is_free(model) => vec![("price", "free".to_owned())],
+        Some(prices) => vec![
+            ("price", format!("${:.2} in, ${:.2} out per million tokens", prices.input, prices.output)),
+            ("cached", known(prices.cached_input.map(|price| format!("${price:.2} in")))),
+            ("as of", model.priced.clone()),
+        ],
+        None => vec![("price", "?".to_owned())],
+    });
+    facts.push(("key", key.clone()));
+    if let Some((id, because)) = &model.harness {
+        facts.push(("harness", format!("{id} · {}", because.words())));
+    }
+    facts.iter().map(|(label, what)| fact(label, what, p)).collect()
+}
+
+fn is_free(model: &ModelRow) -> bool {
+    match &model.prices {
+        Some(Prices { input, output, .. }) => *input == 0.0 && *output == 0.0,
+        None => model.local,
     }
 }
 
 fn row(model: &ModelRow, current: bool) -> Row {
-    if model.name.is_empty() {
-        return Row {
-            columns: vec![model.provider.clone(), "enter to add its key".to_owned()],
-            ..Row::default()
-        };
+    if !is_model(model) {
+        let name = format!("{} · no key (enter to add)", model.provider);
+        return Row { columns: vec![name], faint: true, ..Row::default() };
     }
     let window = model.window.map_or_else(|| "? ctx".to_owned(), |window| format!("{} ctx", tokens(window)));
     let tools = match model.tools {
@@ -192,15 +312,15 @@ fn row(model: &ModelRow, current: bool) -> Row {
     };
     let image = if model.vision == Some(true) { " img" } else { "" };
     let price = match &model.prices {
-        Some(prices) if prices.input > 0.0 || prices.output > 0.0 => {
-            format!("${:.2} / ${:.2}", prices.input, prices.output)
-        }
-        Some(_) => "free".to_owned(),
-        None if model.local => "free".to_owned(),
+        _ if is_free(model) => "free".to_owned(),
+        Some(prices) => format!("${:.2} / ${:.2}", prices.input, prices.output),
         None => "$ ?".to_owned(),
     };
-    let remark = if current { format!("in use {}", model.remark) } else { model.remark.clone() };
-    let columns =
-        vec![model.name.clone(), window, format!("{tools}{image}"), price, remark.trim().to_owned()];
+    let cached = model.prices.as_ref().and_then(|prices| prices.cached_input).filter(|_| !is_free(model));
+    let mut remarks = Vec::new();
+    remarks.extend(current.then(|| "in use".to_owned()));
+    remarks.extend(Some(model.remark.clone()).filter(|remark| !remark.is_empty()));
+    remarks.extend(cached.map(|price| format!("cache ${price:.2}")));
+    let columns = vec![model.name.clone(), window, format!("{tools}{image}"), price, remarks.join(" · ")];
     Row { columns, current, ..Row::default() }
 }

@@ -12,8 +12,7 @@ use crate::tui::app::commands;
 use crate::tui::board;
 use crate::tui::cell::{Cell, Tone, task_rows};
 use crate::tui::composer::{Command, Offered};
-use crate::tui::host::{self, Fit, HarnessRow, Meant, ModelRow, Reach, Report, Spoken, Which, Wish};
-use crate::tui::overlay::harness::tokens;
+use crate::tui::host::{Reach, Report, Spoken, Which, Wish};
 use crate::tui::text;
 
 /// These need a screen, a terminal that takes sequences, or one that echoes nothing.
@@ -44,19 +43,13 @@ impl Plain {
             return Next::On;
         }
         match (command.name.as_str(), args) {
-            ("model", "") => self.list_models(),
-            ("model", args) => self.model_named(args),
-            ("harness", "") => self.list_harnesses(),
-            ("harness", "-") => match self.before.clone() {
-                Some(before) => self.switch_harness(before),
-                None => self.tell(Tone::Dim, "there was no other harness in this session"),
-            },
-            ("harness", id) => self.switch_harness(id.to_owned()),
+            ("model", args) => self.model_command(args),
+            ("harness", args) => self.harness_command(args),
             ("effort", args) => self.effort(args),
             ("mode", args) => self.mode(args),
             ("new", _) => self.open(Which::New),
             ("resume", "") => self.list_sessions(Reach::Folder),
-            ("resume", id) => self.open(Which::Id(id.to_owned())),
+            ("resume", args) => self.resume_command(args),
             ("compact", args) => {
                 let focus = (!args.is_empty()).then(|| args.to_owned());
                 self.begin(Op::Compact { focus }, now);
@@ -83,7 +76,7 @@ impl Plain {
         Next::On
     }
 
-    fn rows(&mut self, rows: impl IntoIterator<Item = String>) {
+    pub(super) fn rows(&mut self, rows: impl IntoIterator<Item = String>) {
         let rows = rows.into_iter().map(|row| Line::raw(text::clean_line(&row).into_owned()));
         self.show(&Cell::Board(rows.collect()));
     }
@@ -95,115 +88,7 @@ impl Plain {
         self.rows(["!COMMAND: run a command yourself; !!COMMAND: the model does not hear of it".to_owned()]);
     }
 
-    fn list_models(&mut self) {
-        self.work(
-            |host| host.models(),
-            |plain, models| {
-                let now = plain.facts.speaks.model.clone();
-                let row = |model: &ModelRow| {
-                    let here = (&model.provider, &model.name) == (&now.provider, &now.name);
-                    model_row(model) + if here { ", in use" } else { "" }
-                };
-                plain.rows(models.iter().map(row));
-                plain.rows(["/model PROVIDER/NAME uses one".to_owned()]);
-            },
-        );
-    }
-
-    /// Goes on with a model that was typed, if there is one of that name.
-    fn model_named(&mut self, typed: &str) {
-        let (typed, at) = (typed.to_owned(), self.facts.speaks.model.provider.clone());
-        self.work(
-            move |host| host.meant(&typed, &at),
-            |plain, came| match came {
-                Ok(Meant { provider, name, doubt }) => {
-                    if let Some(doubt) = doubt {
-                        plain.tell(Tone::Warning, doubt);
-                    }
-                    plain.switch_model(provider, name);
-                }
-                Err(why) => plain.tell(Tone::Error, why),
-            },
-        );
-    }
-
-    fn switch_model(&mut self, provider: String, name: String) {
-        if std::mem::take(&mut self.facts.mute) {
-            self.first_model(provider.clone(), name.clone());
-        }
-        let harness = (!self.facts.speaks.auto).then(|| self.facts.speaks.harness.clone());
-        self.speak(Wish { model: Some((provider, name)), harness, effort: None });
-    }
-
-    /// The first choice of all is kept, so that tack starts with it, and tried out.
-    fn first_model(&mut self, provider: String, name: String) {
-        self.work(
-            move |host| [host.make_first(&provider, &name), host.try_model(&provider, &name)],
-            |plain, came| {
-                for came in came {
-                    match came {
-                        Ok(said) => plain.tell(Tone::Dim, said),
-                        Err(why) => plain.tell(Tone::Warning, why),
-                    }
-                }
-            },
-        );
-    }
-
-    fn list_harnesses(&mut self) {
-        let model = self.facts.speaks.model.clone();
-        self.work(
-            move |host| host.harnesses(&model),
-            |plain, rows| {
-                let now = plain.facts.speaks.harness.clone();
-                let row = |row: &HarnessRow| harness_row(row) + if row.id == now { ", in use" } else { "" };
-                plain.rows(rows.iter().map(row));
-                plain.rows(["/harness ID changes it, /harness - goes back".to_owned()]);
-            },
-        );
-    }
-
-    fn switch_harness(&mut self, id: String) {
-        self.speak(Wish { harness: Some(id), ..self.same() });
-    }
-
-    fn effort(&mut self, args: &str) {
-        if args.is_empty() {
-            let now = self.facts.speaks.model.effort.as_deref().unwrap_or("the model's own");
-            return self.tell(Tone::Dim, format!("effort: {now}; /effort none, low, medium, high sets it"));
-        }
-        if let Err(why) = host::effort(args) {
-            return self.tell(Tone::Error, why);
-        }
-        let harness = (!self.facts.speaks.auto).then(|| self.facts.speaks.harness.clone());
-        self.speak(Wish { effort: Some(args.to_owned()), harness, ..self.same() });
-    }
-
-    /// The model that is spoken to now.
-    fn same(&self) -> Wish {
-        let model = &self.facts.speaks.model;
-        let named = Some((model.provider.clone(), model.name.clone()));
-        Wish { model: named, harness: None, effort: model.effort.clone() }
-    }
-
-    /// Goes on with others, from the next request on.
-    fn speak(&mut self, wish: Wish) {
-        self.work(
-            move |host| host.speaker(&wish),
-            |plain, came| match came {
-                Ok(spoken) => {
-                    if plain.facts.speaks.harness != spoken.speaks.harness {
-                        plain.before = Some(plain.facts.speaks.harness.clone());
-                    }
-                    plain.spoken(spoken);
-                    plain.tell(Tone::Dim, format!("{} from the next request on", plain.who()));
-                }
-                Err(why) => plain.tell(Tone::Error, why),
-            },
-        );
-    }
-
-    fn spoken(&mut self, spoken: Spoken) {
+    pub(super) fn spoken(&mut self, spoken: Spoken) {
         let Spoken { speaker, speaks, warnings, notes } = spoken;
         notes.into_iter().for_each(|note| self.tell(Tone::Dim, note));
         warnings.into_iter().for_each(|warning| self.tell(Tone::Warning, warning));
@@ -214,8 +99,7 @@ impl Plain {
     /// Learns of the model on this machine what its server tells, and once how it calls. What is typed
     /// meanwhile waits for it.
     pub(super) fn learn(&mut self) {
-        let harness = (!self.facts.speaks.auto).then(|| self.facts.speaks.harness.clone());
-        let wish = Wish { harness, ..self.same() };
+        let wish = Wish { harness: self.named(), ..self.same() };
         self.tell(Tone::Dim, format!("asking what {} can do", self.facts.speaks.model.name));
         self.work(
             move |host| host.speaker(&wish),
@@ -264,25 +148,12 @@ impl Plain {
         );
     }
 
-    fn open(&mut self, which: Which) {
+    pub(super) fn open(&mut self, which: Which) {
         self.work(
             move |host| host.open(&which),
             |plain, came| match came {
                 Ok(opened) => plain.change_session(opened),
                 Err(why) => plain.tell(Tone::Error, why),
-            },
-        );
-    }
-
-    pub(super) fn list_sessions(&mut self, reach: Reach) {
-        self.work(
-            move |host| host.sessions(reach),
-            |plain, rows| {
-                if rows.is_empty() {
-                    return plain.tell(Tone::Dim, "there is no session yet");
-                }
-                plain.rows(rows.iter().map(|row| format!("{}: {}", row.id, row.title)));
-                plain.rows(["/resume ID goes on with one".to_owned()]);
             },
         );
     }
@@ -357,27 +228,4 @@ impl Plain {
             },
         );
     }
-}
-
-fn model_row(model: &ModelRow) -> String {
-    let mut facts = vec![match model.name.is_empty() {
-        true => model.provider.clone(),
-        false => format!("{}/{}", model.provider, model.name),
-    }];
-    facts.extend(model.window.map(|window| format!("{} window", tokens(window))));
-    facts.extend(model.prices.as_ref().map(|p| format!("${:.2} in, ${:.2} out", p.input, p.output)));
-    facts.extend(Some(model.remark.clone()).filter(|remark| !remark.is_empty()));
-    facts.join(", ")
-}
-
-fn harness_row(row: &HarnessRow) -> String {
-    let fit = match &row.fit {
-        Fit::Fits => "fits",
-        Fit::Works => "works",
-        Fit::Weak => "weak",
-        Fit::Cannot(why) => return format!("{}, cannot be used: {why}", row.id),
-    };
-    let auto = if row.auto { ", auto choice" } else { "" };
-    let tools = if row.tools == 1 { "1 tool".to_owned() } else { format!("{} tools", row.tools) };
-    format!("{}, {fit}, {tools}, {} tokens a turn{auto}", row.id, tokens(row.tokens as u64))
 }

@@ -8,6 +8,7 @@ use crate::agent::{End, Event, Op};
 use crate::model::{Action, Body, Item, Mark, Reply, ToolResult, Usage};
 use crate::tui::cell::{Called, Cell, Tone};
 use crate::tui::live::{Live, Pause};
+use crate::tui::text;
 use crate::tui::transcript::Transcript;
 use crate::tui::{trouble, turn};
 
@@ -133,7 +134,7 @@ impl Plain {
             Mark::Decided { what, decision, .. } => {
                 let words = decision.words();
                 let words = words.trim_start_matches(['✓', '⊘', ' ']);
-                self.tell(Tone::Allowed, format!("{words}: {what}"));
+                self.tell(Tone::Allowed, format!("{words}: {}", text::first_line(what)));
             }
             Mark::Stance { mode, sandbox } => self.tell(Tone::Dim, format!("mode {mode}, {sandbox} sandbox")),
             Mark::Switched { .. }

@@ -5,6 +5,7 @@
 //! that takes long says so every ten seconds. Knows nothing of the screen of `app`, whose sibling it is.
 
 mod ask;
+mod choose;
 mod command;
 mod hear;
 mod lines;
@@ -23,11 +24,12 @@ use tokio::sync::mpsc::{Receiver, Sender};
 use tokio::task::JoinSet;
 
 use super::app::Spent;
+use super::approval::NewText;
 use super::cell::{self, Cell, Fold, Tone, View};
 use super::host::{Facts, Host, Link, Opened};
 use super::live::Live;
 use super::palette::{Palette, Theme};
-use super::run::Start;
+use super::run::{Start, revise};
 use super::term::{Output, input};
 use super::transcript::Transcript;
 use super::turn::Turn;
@@ -49,9 +51,11 @@ const RECALLED: usize = 10;
 type Done = Box<dyn FnOnce(&mut Plain) + Send>;
 
 /// Whether the session goes on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 enum Next {
     On,
+    /// These go to the person's editor first.
+    Edit(Vec<NewText>),
     /// It is over, with this exit code.
     Leave(i32),
 }
@@ -67,6 +71,10 @@ pub async fn run(host: Arc<dyn Host>, opened: Opened, start: Start) -> io::Resul
     plain.begin_with(&start, Instant::now());
     loop {
         plain.prompt();
+        if std::mem::take(&mut plain.stale) {
+            // What was half typed belongs to no question. Before it is there: what comes then is an answer.
+            lines.drain();
+        }
         Output.write_all(plain.take(Instant::now()).as_bytes())?;
         let (due, free) = (plain.due(), plain.is_free());
         let next = tokio::select! {
@@ -89,11 +97,20 @@ pub async fn run(host: Arc<dyn Host>, opened: Opened, start: Start) -> io::Resul
         if let Some(other) = plain.changed.take() {
             events = other;
         }
-        if let Next::Leave(code) = next {
-            plain.link.stopper.stop(Why::Person);
-            plain.end_line();
-            Output.write_all(plain.take(Instant::now()).as_bytes())?;
-            return Ok(code);
+        match next {
+            Next::On => {}
+            Next::Edit(texts) => {
+                // The editor reads the terminal, so nobody else may.
+                drop(lines);
+                plain.revised(revise(&texts, start.env), Instant::now());
+                lines = Lines::start()?;
+            }
+            Next::Leave(code) => {
+                plain.link.stopper.stop(Why::Person);
+                plain.end_line();
+                Output.write_all(plain.take(Instant::now()).as_bytes())?;
+                return Ok(code);
+            }
         }
     }
 }
@@ -124,6 +141,8 @@ struct Plain {
     reply: Transcript,
     live: Option<Live>,
     asks: VecDeque<Question>,
+    /// A question was put: what is typed on the row already is no answer to it.
+    stale: bool,
     /// What is to be said once the turn is over.
     queue: VecDeque<String>,
     todo: Vec<TodoItem>,
@@ -162,6 +181,7 @@ impl Plain {
             reply: Transcript::default(),
             live: None,
             asks: VecDeque::new(),
+            stale: false,
             queue: VecDeque::new(),
             todo: Vec::new(),
             spent: Spent::new(&facts.speaks.model),
@@ -246,12 +266,14 @@ impl Plain {
         (self.mid_line, self.leaving) = (false, None);
         let line = text::clean(&line);
         let line = line.trim();
-        if let Some((name, args)) = command::split(line) {
+        let enters = self.asks.front().is_some_and(Question::enters);
+        if let Some((name, args)) = command::split(line).filter(|_| !enters) {
             return self.command(name, args, now);
         }
         if !self.asks.is_empty() {
-            self.answer(line, now);
-        } else if !line.is_empty() {
+            return self.answer(line, now);
+        }
+        if !line.is_empty() {
             if self.live.is_some() {
                 self.queue.push_back(line.to_owned());
                 self.tell(Tone::Dim, "said once this turn is over");
@@ -361,7 +383,7 @@ impl Plain {
             return;
         }
         match (self.asks.front(), &self.live) {
-            (Some(_), _) => self.out.push_str("y/n? "),
+            (Some(question), _) => self.out.push_str(question.prompt()),
             (None, None) => self.out.push_str("> "),
             (None, Some(_)) => return,
         }

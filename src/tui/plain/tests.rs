@@ -5,13 +5,18 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::ask::{self, Entry, entered};
 use super::lines::Lines;
 use super::*;
 use crate::agent::{Answer, Asker, Desk, Offer, Request, Rule, Scope, SessionMode, Stance, Stopper, What};
-use crate::harness::sample_model;
+use crate::harness::{Carried, sample_model};
 use crate::model::{BlobId, CallId, ItemId, Model};
+use crate::sandbox::Lift;
+use crate::tools::Preview;
 use crate::tui::cell::tests::all;
-use crate::tui::host::{HarnessRow, Meant, ModelRow, Reach, Report, SessionRow, Speaks, Spoken, Which, Wish};
+use crate::tui::host::{
+    Because, HarnessRow, Meant, ModelRow, Reach, Report, SessionRow, Speaks, Spoken, Which, Wish,
+};
 use crate::tui::transcript::Speech;
 
 /// A host that has nothing.
@@ -28,6 +33,24 @@ impl Host for Nobody {
 
     fn meant(&self, _: &str, _: &str) -> Result<Meant, String> {
         Err("nobody".to_owned())
+    }
+
+    fn keep(&self, _: &Wish) {}
+
+    fn model(&self, _: &str, _: &str) -> Result<Model, String> {
+        Err("nobody".to_owned())
+    }
+
+    fn carried(&self, _: &Model, _: &str) -> Vec<(String, Carried)> {
+        Vec::new()
+    }
+
+    fn items(&self, _: &str) -> Result<Vec<Item>, String> {
+        Err("nothing".to_owned())
+    }
+
+    fn forget_session(&self, _: &str) -> Result<(), String> {
+        Err("nothing".to_owned())
     }
 
     fn harnesses(&self, _: &Model) -> Vec<HarnessRow> {
@@ -54,7 +77,7 @@ impl Host for Nobody {
         Err("nothing".to_owned())
     }
 
-    fn make_first(&self, _: &str, _: &str) -> Result<String, String> {
+    fn make_first(&self, _: &Wish) -> Result<String, String> {
         Err("nothing".to_owned())
     }
 
@@ -93,7 +116,7 @@ fn begun(change: impl Fn(&mut Facts)) -> (Plain, tokio::sync::mpsc::Receiver<Op>
     let keep = Box::new(|_: &[u8]| BlobId(String::new()));
     let link = Link { ops, desk: Desk::default(), stopper: Stopper::default(), keep };
     let model = sample_model();
-    let speaks = Speaks { model, harness: "minimal".into(), auto: false, speech: Speech::Prose };
+    let speaks = Speaks { model, harness: "minimal".into(), because: Because::Named, speech: Speech::Prose };
     let mut facts = Facts {
         speaks,
         session: String::new(),
@@ -112,7 +135,11 @@ fn begun(change: impl Fn(&mut Facts)) -> (Plain, tokio::sync::mpsc::Receiver<Op>
 }
 
 fn request(line: &str) -> Request {
-    let offer = Offer { lifts: Vec::new(), session: Ok("this very command".into()), always: Err("".into()) };
+    let offer = Offer {
+        lifts: Vec::new(),
+        session: Ok("this very command".into()),
+        always: Err("it is empty".into()),
+    };
     Request {
         call: CallId::of(ItemId(1), 0),
         what: What::Command { line: line.into(), cwd: "/home/u/shop".into() },
@@ -159,9 +186,15 @@ fn an_answer_is_a_line_that_is_nothing_else() {
     open.offers.push(open.offers[0].clone());
     let mut narrow = request("ls");
     narrow.offers[0].session = Err("a pipeline".into());
-    let allow = |offer, scope| Ok(Answer::Allow { offer, scope });
-    let refuse = |reason: Option<&str>| Ok(Answer::Refuse { reason: reason.map(str::to_owned) });
-    let none = || Err("an answer is y, a, or n and why not".to_owned());
+    let rule = Rule::parse("cargo test *").unwrap();
+    let mut ruled = request("cargo test a");
+    ruled.offers[0].always = Ok(rule.clone());
+    let file = Preview { path: "a".into(), before: None, after: Some("x\n".into()) };
+    let edit = Request { what: What::Edit { files: vec![file] }, ..request("") };
+    let allow = |offer, scope| Ok(ask::Meant::Answer(Answer::Allow { offer, scope }));
+    let refuse =
+        |reason: Option<&str>| Ok(ask::Meant::Answer(Answer::Refuse { reason: reason.map(str::to_owned) }));
+    let none = || Err("an answer is y, a, e, v, or n and why not".to_owned());
     for (line, request, want) in [
         ("y", &plain, allow(0, Scope::Once)),
         (" YES ", &plain, allow(0, Scope::Once)),
@@ -169,6 +202,13 @@ fn an_answer_is_a_line_that_is_nothing_else() {
         ("a", &narrow, Err("not offered: a pipeline".to_owned())),
         ("w", &open, allow(1, Scope::Once)),
         ("w", &plain, none()),
+        ("v", &plain, Ok(ask::Meant::Again)),
+        ("none", &plain, Ok(ask::Meant::NoneOfThem)),
+        ("p", &plain, Err("not offered: it is empty".to_owned())),
+        ("p", &ruled, Ok(ask::Meant::Enter(Entry::Rule(rule.clone())))),
+        ("e", &plain, Ok(ask::Meant::Enter(Entry::Command))),
+        ("e", &edit, Ok(ask::Meant::Edit(vec![("a".into(), "x\n".into())]))),
+        ("e touch b", &plain, none()),
         ("n", &plain, refuse(None)),
         ("no  use the package ", &plain, refuse(Some("use the package"))),
         ("y and then more", &plain, none()),
@@ -178,6 +218,73 @@ fn an_answer_is_a_line_that_is_nothing_else() {
     ] {
         assert_eq!(ask::meant(line, request), want, "{line:?}");
     }
+}
+
+#[test]
+fn what_is_typed_behind_p_and_e_is_no_answer() {
+    let rule = Rule { project: Some("/p".into()), ..Rule::parse("cargo test *").unwrap() };
+    let other = Rule { allow: "cargo check *".into(), ..rule.clone() };
+    let everywhere = Rule { project: None, ..rule.clone() };
+    let place = |rule: &Rule| Ok(ask::Meant::Enter(Entry::Place(rule.clone())));
+    let always =
+        |rule: &Rule| Ok(ask::Meant::Answer(Answer::Allow { offer: 0, scope: Scope::Always(rule.clone()) }));
+    let command = |line: &str| Ok(ask::Meant::Answer(Answer::Edited { command: line.into() }));
+    for (entry, line, want) in [
+        (Entry::Command, "", Ok(ask::Meant::Again)),
+        (Entry::Command, " touch b\ntouch c ", command("touch b\ntouch c")),
+        (Entry::Command, "y", command("y")),
+        (Entry::Rule(rule.clone()), "", place(&rule)),
+        (Entry::Rule(rule.clone()), "cargo check *", place(&other)),
+        (Entry::Rule(rule.clone()), "n", Ok(ask::Meant::Again)),
+        (
+            Entry::Rule(rule.clone()),
+            "cargo",
+            Err("a program's name alone is no rule: say what it may do".to_owned()),
+        ),
+        (Entry::Place(rule.clone()), "", always(&rule)),
+        (Entry::Place(rule.clone()), "e", always(&everywhere)),
+        (Entry::Place(rule.clone()), "n", Ok(ask::Meant::Again)),
+        (Entry::Place(rule.clone()), "y", Err("an empty line, e or n".to_owned())),
+    ] {
+        assert_eq!(entered(line, &entry), want, "{entry:?}: {line:?}");
+    }
+}
+
+/// What is written while these lines are typed, a second apart.
+fn answered(requests: Vec<Request>, lines: &[&str]) -> (String, usize) {
+    let (mut plain, _asked) = plain();
+    let mut now = Instant::now();
+    plain.typed(Some("go".into()), now);
+    plain.asked(1, requests, now);
+    plain.prompt();
+    for line in lines {
+        now += Duration::from_secs(1);
+        plain.out.push_str(line);
+        plain.out.push('\n');
+        plain.typed(Some((*line).into()), now);
+        plain.prompt();
+    }
+    (plain.take(now), plain.asks.len())
+}
+
+#[test]
+fn the_dialog_by_lines() {
+    let mut ruled = request("cargo test a");
+    ruled.offers[0].lifts = vec![Lift::Network];
+    ruled.offers[0].always =
+        Rule::parse("cargo test *").map(|rule| Rule { project: Some("/home/u/shop".into()), ..rule });
+    ruled.risks = vec![crate::agent::Risk::Network];
+    ruled.offers.push(Offer {
+        lifts: vec![Lift::NoSandbox],
+        session: Err("once".into()),
+        always: Err("once".into()),
+    });
+    let (out, left) = answered(
+        vec![ruled, request("touch b"), request("rm c")],
+        &["p", "cargo", "cargo check *", "", "e", "touch d", "none"],
+    );
+    assert_eq!(left, 0);
+    insta::assert_snapshot!(out);
 }
 
 #[test]

@@ -82,6 +82,20 @@ pub fn reveal(text: &str) -> String {
     out
 }
 
+/// As [`reveal`], on one row.
+pub fn reveal_line(text: &str) -> String {
+    reveal(text).replace('\n', "↵").replace('\t', " ")
+}
+
+/// The first line of a command, with everything drawn that would hide a part of it.
+pub fn first_line(command: &str) -> String {
+    let (first, more) = match command.trim().split_once('\n') {
+        Some((first, _)) => (first.trim_end_matches('\r'), " …"),
+        None => (command.trim(), ""),
+    };
+    reveal_line(first) + more
+}
+
 /// Whether cleaning may change a text with this character.
 fn suspicious(c: char) -> bool {
     match c {
@@ -214,6 +228,19 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn nothing_of_a_command_hides_on_its_one_row() {
+        for (command, want) in [
+            ("  cargo test\n", "cargo test"),
+            ("rm -rf a\rls", "rm -rf a␍ls"),
+            ("rm a\n\nls", "rm a …"),
+            ("rm a\r\nls", "rm a …"),
+            ("rm a\u{1b}[8m\u{202e}\tb", "rm a␛[8m⟨U+202E⟩ b"),
+        ] {
+            assert_eq!(first_line(command), want, "{command:?}");
+        }
+    }
 
     #[test]
     fn only_what_is_seen_is_left() {

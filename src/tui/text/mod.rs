@@ -10,7 +10,7 @@ mod markdown;
 mod measure;
 mod wrap;
 
-pub use clean::{clean, clean_line, printed, reveal};
+pub use clean::{clean, clean_line, first_line, printed, reveal, reveal_line};
 pub use code::Code;
 pub use markdown::{Markdown, render};
 pub use measure::{cut, fit, pad, width};

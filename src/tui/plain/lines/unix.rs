@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
+use rustix::termios::{QueueSelector, tcflush};
 use tokio::sync::mpsc;
 
 use super::{BURST, MOST, ROOM};
@@ -39,6 +40,11 @@ impl Lines {
     /// What comes next, without its last line break; None at the end of the input. Cancel-safe.
     pub(in super::super) async fn next(&mut self) -> Option<String> {
         self.lines.recv().await
+    }
+
+    /// Throws away what was typed and not read yet, a line that is half typed too.
+    pub(in super::super) fn drain(&self) {
+        let _ = tcflush(rustix::stdio::stdin(), QueueSelector::IFlush);
     }
 }
 
