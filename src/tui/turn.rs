@@ -92,3 +92,33 @@ pub(super) fn tasks(called: &Called) -> Option<Vec<TodoItem>> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Note, Said};
+
+    #[test]
+    fn a_command_of_the_persons_own_is_no_answer() {
+        let mut turn = Turn::default();
+        turn.hear(&Body::User(Said { text: "go".into(), images: Vec::new() }));
+        // It failed, and a summary is asked for.
+        turn.begin(&Op::Compact { focus: None });
+        assert!(turn.last_words(None, None).is_none() && turn.is_unanswered());
+        turn.begin(&Op::Again);
+        let silent = turn.last_words(None, None).map(|cell| cell.source());
+        assert_eq!(silent.as_deref(), Some("the model ended the turn without a word"));
+        assert!(!turn.is_unanswered());
+    }
+
+    #[test]
+    fn the_harness_is_named_once_a_turn() {
+        let mut turn = Turn::default();
+        let text = "write a block".to_owned();
+        let note = Body::Note(Note { kind: NoteKind::Correction, text, harness: None, file: None });
+        let mut hints = || turn.hear(&note).is_some_and(|cell| cell.source().contains("/harness"));
+        assert_eq!([hints(), hints()], [true, false]);
+        turn.started();
+        assert!(turn.hear(&note).is_some_and(|cell| cell.source().contains("/harness")));
+    }
+}

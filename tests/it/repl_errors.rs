@@ -158,9 +158,6 @@ fn calls_that_do_not_parse_are_told_and_the_harness_is_named_once() {
     assert!(!shown.has("--harness"), "{}", shown.rows.join("\n"));
     tty.keys("r");
     server.wait(|requests| requests.iter().filter(|one| one.method == "POST").count() >= 4);
-    // What was wrong is told each time, also before the turn that goes on.
-    let told: Vec<usize> = asked(&server).iter().take(4).map(|(_, said)| said.len()).collect();
-    assert_eq!(told, [1, 2, 3, 4]);
 }
 
 #[test]
