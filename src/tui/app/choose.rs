@@ -57,11 +57,13 @@ impl App {
         }
         let (name, word) = (name.to_owned(), word.map(str::to_owned));
         let at = self.due().model.provider.clone();
-        let nth = self.next_wish();
+        self.models += 1;
+        let nth = self.models;
         self.aside(
             move |host| host.meant(&name, &at),
             move |app, came| match came {
-                Ok(_) if nth != app.wishes => Want::Nothing,
+                // Another model was chosen since.
+                _ if nth != app.models => Want::Nothing,
                 Ok(meant) => app.use_meant(meant, word.as_deref()),
                 Err(why) => {
                     app.tell(Tone::Error, why);

@@ -22,6 +22,7 @@ impl App {
 
     /// Goes on with a model. Where that is not only for this session, tack starts with it from now on.
     pub(super) fn use_model(&mut self, wish: Wish) -> Want {
+        self.models += 1;
         let harness = wish.harness.clone().or_else(|| self.named());
         let after = After::Model(wish.clone());
         self.speak_and(Wish { harness, ..wish }, after)
@@ -122,7 +123,7 @@ impl App {
 
     /// Counts a wish to speak to somebody. Several may be on their way, and come in any order: the newest
     /// is what the person wants.
-    pub(super) fn next_wish(&mut self) -> u64 {
+    fn next_wish(&mut self) -> u64 {
         self.wishes += 1;
         self.wishes
     }

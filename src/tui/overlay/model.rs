@@ -207,7 +207,9 @@ impl ModelPicker {
         let head =
             Line::from(vec![Span::styled(title, p.strong), Span::styled(format!("   {right}"), p.dim)]);
         let under = self.list.under().and_then(|row| self.rows.get(row)?.as_ref());
-        let detail = under.map(|model| details(model, p)).unwrap_or_default();
+        // At the first start there is more to choose than to read.
+        let asked = under.filter(|_| self.purpose == Purpose::Switch);
+        let detail = asked.map(|model| details(model, p)).unwrap_or_default();
         let (said, keys) = (self.said(p), self.keys());
         let none = match all {
             0 => "no model is set up: /provider says how",

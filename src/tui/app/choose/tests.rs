@@ -77,6 +77,7 @@ impl Host for Slow {
     }
 
     fn meant(&self, typed: &str, at: &str) -> Result<Meant, String> {
+        self.pass(&format!("meant {typed}"));
         let (provider, name) = typed.split_once('/').unwrap_or((at, typed));
         Ok(Meant { provider: provider.to_owned(), name: name.to_owned(), doubt: None })
     }
@@ -345,6 +346,7 @@ async fn a_harness_chosen_after_a_model_is_for_that_model() {
     let (mut app, _ends) = begun(&host, |_| {});
     app.model_command("acme/coder session");
     next(&mut app).await;
+    next(&mut app).await;
     // The agent did not hear of it yet.
     assert_eq!(app.facts.speaks.model.name, "kimi-k3");
     app.harness_command("pi");
@@ -353,14 +355,32 @@ async fn a_harness_chosen_after_a_model_is_for_that_model() {
 }
 
 #[tokio::test]
+async fn of_models_that_were_typed_the_last_one_speaks_and_a_harness_chosen_meanwhile_stays() {
+    let host = Arc::new(Slow::default());
+    let (mut app, _ends) = begun(&host, |_| {});
+    let slow = host.hold("meant acme/slow");
+    app.model_command("acme/slow session");
+    app.model_command("acme/quick session");
+    app.harness_command("pi");
+    for _ in 0..3 {
+        next(&mut app).await;
+    }
+    drop(slow);
+    next(&mut app).await;
+    assert_eq!((app.due().model.name.as_str(), app.due().harness.as_str()), ("quick", "pi"));
+}
+
+#[tokio::test]
 async fn a_choice_holds_for_as_long_as_it_was_made() {
     let host = Arc::new(Slow::default());
     let (mut app, _ends) = begun(&host, |_| {});
     app.model_command("acme/coder session");
     next(&mut app).await;
+    next(&mut app).await;
     app.model_command("acme/coder");
-    next(&mut app).await;
-    next(&mut app).await;
+    for _ in 0..3 {
+        next(&mut app).await;
+    }
     assert!(told(&app).contains("tack starts with coder"), "{}", told(&app));
     let named = Wish {
         model: Some(("acme".into(), "coder".into())),
