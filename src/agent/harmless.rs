@@ -28,46 +28,83 @@ const GIT: &[&str] = &[
     "status",
 ];
 
+/// A word of a command, as the shell hands it on.
+#[derive(Debug, Default)]
+struct Word {
+    text: String,
+    /// The shell puts in what is not known here, where that may make an option of it, or further words.
+    open: bool,
+}
+
 /// Whether the line is made of programs that only read, with pipes between them at most.
 pub(super) fn harmless(line: &str) -> bool {
     let Some(commands) = commands(line) else { return false };
     !commands.is_empty() && commands.iter().all(|words| reads(words))
 }
 
-fn reads(words: &[String]) -> bool {
-    let Some((program, args)) = words.split_first() else { return false };
+fn reads(words: &[Word]) -> bool {
+    let Some((program, args)) = words.split_first().filter(|(program, _)| !program.open) else {
+        return false;
+    };
     if let [only] = args
-        && ["--version", "--help"].contains(&only.as_str())
+        && ["--version", "--help"].contains(&only.text.as_str())
     {
-        return !program.contains('/');
+        return !program.text.contains('/');
     }
-    READERS.contains(&program.as_str()) && !writes(program, args)
+    let open = args.iter().any(|arg| arg.open);
+    let args: Vec<&str> = args.iter().map(|arg| arg.text.as_str()).collect();
+    let program = program.text.as_str();
+    READERS.contains(&program) && !(open && CAN_WRITE.contains(&program)) && !writes(program, &args)
 }
 
+/// Readers that some argument makes write, or run something else: what [`writes`] looks at.
+const CAN_WRITE: &[&str] = &[
+    "[", "date", "file", "find", "git", "less", "more", "printf", "rg", "sed", "sort", "test", "tree",
+    "uniq", "xargs",
+];
+
 /// Whether these arguments make a reader write, or run something else.
-fn writes(program: &str, args: &[String]) -> bool {
-    let has = |options: &[&str]| args.iter().any(|arg| options.iter().any(|o| arg.starts_with(o)));
+fn writes(program: &str, args: &[&str]) -> bool {
+    let has = |options: &[&str]| args.iter().any(|arg| options.iter().any(|option| means(arg, option)));
     let short = |letter| args.iter().any(|arg| is_short(arg) && arg.contains(letter));
     match program {
-        "date" => short('s') || has(&["--set"]),
+        // Of a name with brackets the shell runs what stands in them.
+        "[" | "test" => has(&["-v", "-R"]),
+        "printf" => args.first().is_some_and(|first| is_short(first)),
+        "date" => short('s') || has(&["--set"]) || args.iter().any(|arg| !arg.starts_with(['+', '-'])),
+        "file" => short('C') || has(&["--compile"]),
         "find" => has(&["-exec", "-ok", "-delete", "-fprint", "-fls"]),
         "git" => {
-            !args.first().is_some_and(|verb| GIT.contains(&verb.as_str()))
-                || has(&["--output", "--ext-diff", "-O", "--open-files"])
+            !args.first().is_some_and(|verb| GIT.contains(verb))
+                || has(&["--output", "--ext-diff", "-O", "--open-files-in-pager"])
         }
-        "less" => short('o') || short('O') || has(&["--log-file", "--LOG-FILE"]),
-        "rg" => has(&["--pre"]),
+        "less" | "more" => {
+            short('o')
+                || short('O')
+                || has(&["--log-file", "--LOG-FILE"])
+                || args.iter().any(|arg| arg.starts_with('+'))
+        }
+        "rg" => has(&["--pre", "--hostname-bin"]),
         "sed" => !sed_prints(args),
         "sort" => short('o') || has(&["--output", "--compress-program"]),
-        "tree" => short('o') || has(&["--output"]),
+        "tree" => short('o') || short('R') || has(&["--output"]),
         // The second name is what it writes to.
         "uniq" => args.iter().filter(|arg| !arg.starts_with('-')).count() > 1,
         "xargs" => {
-            let of_its_own = args.iter().take_while(|arg| ["-0", "-r", "-t"].contains(&arg.as_str())).count();
-            args.len() > of_its_own && !reads(&args[of_its_own..])
+            let own = args.iter().take_while(|arg| ["-0", "-r", "-t"].contains(arg)).count();
+            // What it adds may be anything.
+            args[own..]
+                .split_first()
+                .is_some_and(|(run, _)| !READERS.contains(run) || CAN_WRITE.contains(run))
         }
         _ => false,
     }
+}
+
+/// Whether an argument is this option, with a value behind it, or as short as a long one may be written.
+fn means(arg: &str, option: &str) -> bool {
+    let name = arg.split('=').next().unwrap_or(arg);
+    arg.starts_with(option) || name.len() > 2 && name.starts_with("--") && option.starts_with(name)
 }
 
 fn is_short(arg: &str) -> bool {
@@ -75,18 +112,20 @@ fn is_short(arg: &str) -> bool {
 }
 
 /// `sed -n` with nothing but line numbers to print.
-fn sed_prints(args: &[String]) -> bool {
+fn sed_prints(args: &[&str]) -> bool {
     let [flag, script, files @ ..] = args else { return false };
-    flag == "-n"
+    *flag == "-n"
         && script.chars().all(|c| c.is_ascii_digit() || "$,;+~pq ".contains(c))
         && !files.iter().any(|file| file.starts_with('-'))
 }
 
+type Chars<'a> = std::iter::Peekable<std::str::Chars<'a>>;
+
 /// The simple commands of a line, each as its words; None when it holds anything but words, quotes,
-/// `|`, `&&`, `||`, `;`, line ends, `< file` and output thrown away.
-fn commands(line: &str) -> Option<Vec<Vec<String>>> {
-    let mut all: Vec<Vec<String>> = vec![Vec::new()];
-    let mut word: Option<String> = None;
+/// variables, `|`, `&&`, `||`, `;`, line ends, `< file` and output thrown away.
+fn commands(line: &str) -> Option<Vec<Vec<Word>>> {
+    let mut all: Vec<Vec<Word>> = vec![Vec::new()];
+    let mut word: Option<Word> = None;
     let mut chars = line.chars().peekable();
     while let Some(c) = chars.next() {
         match c {
@@ -106,7 +145,7 @@ fn commands(line: &str) -> Option<Vec<Vec<String>>> {
             }
             '>' => {
                 // The number of what is thrown away is no word.
-                if word.as_ref().is_some_and(|word| word == "1" || word == "2") {
+                if word.as_ref().is_some_and(|word| word.text == "1" || word.text == "2") {
                     word = None;
                 }
                 finish(&mut word, &mut all);
@@ -120,19 +159,9 @@ fn commands(line: &str) -> Option<Vec<Vec<String>>> {
                     return None;
                 }
             }
-            '\'' => loop {
-                match chars.next()? {
-                    '\'' => break,
-                    c => word.get_or_insert_default().push(c),
-                }
-                word.get_or_insert_default();
-            },
-            '"' => quoted(&mut chars, word.get_or_insert_default())?,
-            '\\' => word.get_or_insert_default().push(chars.next()?),
-            '$' if chars.peek() == Some(&'(') => return None,
             '`' | '(' | ')' => return None,
             '{' | '}' | '#' if word.is_none() => return None,
-            c => word.get_or_insert_default().push(c),
+            c => part(c, &mut chars, word.get_or_insert_default())?,
         }
     }
     finish(&mut word, &mut all);
@@ -140,21 +169,82 @@ fn commands(line: &str) -> Option<Vec<Vec<String>>> {
     Some(all)
 }
 
-fn finish(word: &mut Option<String>, all: &mut [Vec<String>]) {
+/// A character of a word, with what belongs to it.
+fn part(c: char, chars: &mut Chars<'_>, word: &mut Word) -> Option<()> {
+    match c {
+        '\'' => loop {
+            match chars.next()? {
+                '\'' => break,
+                c => word.text.push(c),
+            }
+        },
+        '"' => quoted(chars, word)?,
+        '\\' => match chars.next()? {
+            // The line goes on.
+            '\n' => {}
+            c => word.text.push(c),
+        },
+        '$' => {
+            // What is put in may hold blanks, and is split there.
+            word.open |= variable(chars, word)?;
+        }
+        // Names of files, which may begin with a dash where the word begins so.
+        '*' | '?' | '[' | '{' => {
+            word.open |= word.text.is_empty() && word_may_grow(c, chars) || word.text.starts_with('-');
+            word.text.push(c);
+        }
+        c => word.text.push(c),
+    }
+    Some(())
+}
+
+/// The program `[` is no pattern.
+fn word_may_grow(c: char, chars: &mut Chars<'_>) -> bool {
+    c != '[' || chars.peek().is_some_and(|next| !next.is_ascii_whitespace())
+}
+
+/// A variable's name behind `$`, plain or in braces; false where `$` stands for itself. None: more than a name.
+fn variable(chars: &mut Chars<'_>, word: &mut Word) -> Option<bool> {
+    let braced = chars.next_if_eq(&'{').is_some();
+    let mut name = String::new();
+    while let Some(c) = chars.next_if(|c| c.is_ascii_alphanumeric() || *c == '_') {
+        name.push(c);
+    }
+    if braced {
+        chars.next_if_eq(&'}').filter(|_| !name.is_empty())?;
+    }
+    word.text.push('$');
+    word.text.push_str(&name);
+    match (name.is_empty(), chars.peek()) {
+        (false, _) => Some(true),
+        // At the end of a word or a pattern.
+        (true, None | Some(' ' | '\t' | '\n' | '|' | ';' | '&' | '/' | ',')) => Some(false),
+        (true, Some(_)) => None,
+    }
+}
+
+fn finish(word: &mut Option<Word>, all: &mut [Vec<Word>]) {
     if let (Some(word), Some(words)) = (word.take(), all.last_mut()) {
         words.push(word);
     }
 }
 
 /// The rest of a text in double quotes.
-fn quoted(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, word: &mut String) -> Option<()> {
+fn quoted(chars: &mut Chars<'_>, word: &mut Word) -> Option<()> {
     loop {
         match chars.next()? {
             '"' => return Some(()),
-            '\\' => word.push(chars.next()?),
+            '\\' => match chars.next()? {
+                '\n' => {}
+                c => word.text.push(c),
+            },
             '`' => return None,
-            '$' if chars.peek() == Some(&'(') => return None,
-            c => word.push(c),
+            '$' if chars.peek() == Some(&'"') => word.text.push('$'),
+            '$' => {
+                let may = word.text.is_empty() || word.text.starts_with('-');
+                word.open |= variable(chars, word)? && may;
+            }
+            c => word.text.push(c),
         }
     }
 }
@@ -192,6 +282,15 @@ mod tests {
             "cat a.py\ncat b.py\n",
             "python3 --version",
             "echo $HOME",
+            "cat $F \"${F}x\"",
+            "ls *.py src/*.rs",
+            "find src/*/x -name '*.rs'",
+            "grep -n 'x$' a",
+            "grep -n \"x$\" a",
+            "[ -e a ] && cat a",
+            "find . -name \\\n'*.py'",
+            "printf '%s\\n' a",
+            "date +%s",
             "sort a.txt | uniq -c | sort -rn",
             "ls a{b,c}.txt",
             "cat x >/dev/null",
@@ -245,6 +344,36 @@ mod tests {
             "ls # x\nrm a",
             "env rm a",
             "$PAGER a",
+            // What the shell puts in, or puts together, may be an option.
+            "find d $X",
+            "find d \"$X\"",
+            "find d a$X",
+            "find d ${X--delete}",
+            "find d $'-delete'",
+            "find d $\"-delete\"",
+            "echo ${X@P}",
+            "find d -delet{e,e}",
+            "find d -del\\\nete",
+            "find d \"-del\\\nete\"",
+            "find *",
+            "find d -d*",
+            "sort ${X--o} out a",
+            "echo -delete | xargs find .",
+            "ls | xargs sort",
+            "sort --outp=out a",
+            "sort --o out a",
+            "sort --compress-p=./x a",
+            "git diff --outp=f",
+            "git grep --open x",
+            "date --se=x",
+            "date 01010101",
+            "file -C -m a",
+            "tree -R -H . -L 1",
+            "rg --hostname-bin ./h z",
+            "less +!x a",
+            "[ -v 'a[$(rm x)]' ]",
+            "test -v 'a[$(rm x)]'",
+            "printf -v 'a[$(rm x)]' y",
         ] {
             assert!(!harmless(line), "{line}");
         }

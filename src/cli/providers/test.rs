@@ -57,11 +57,14 @@ async fn looked(provider: &Provider, missing: bool) -> Result<String, CliError> 
     let (name, id) = (&provider.name, &provider.id);
     let began = Instant::now();
     let page = page(provider, LIMITS).await.map_err(failed)?;
-    let took = began.elapsed().as_millis();
+    let took = match began.elapsed().as_millis() {
+        0 => "under 1 ms".to_owned(),
+        took => format!("{took} ms"),
+    };
     let keyed = provider.usable_key().is_some() || provider.auth.is_some();
     match page.status {
         401 | 403 if !keyed => Err(CliError::failed(format!("{name} answers and wants a key: /login {id}"))),
-        404 | 405 => Ok(format!("{name} answers in {took} ms; it has no list of models")),
+        404 | 405 => Ok(format!("{name} answers in {took}; it has no list of models")),
         200..300 => {
             let Some(models) = page.json().as_ref().and_then(models::list) else {
                 let at = provider.url("").map(|url| shown(&url)).unwrap_or_default();
@@ -78,7 +81,7 @@ async fn looked(provider: &Provider, missing: bool) -> Result<String, CliError> 
                 1 => "1 model".to_owned(),
                 count => format!("{count} models"),
             };
-            Ok(format!("{name} answers in {took} ms and lists {count}{key}"))
+            Ok(format!("{name} answers in {took} and lists {count}{key}"))
         }
         status => Err(refused(provider, status, &page)),
     }

@@ -55,43 +55,21 @@ impl App {
         if name.is_empty() {
             return self.pick_model(if self.facts.mute { Purpose::First } else { Purpose::Switch });
         }
-        let (name, word) = (name.to_owned(), word.map(str::to_owned));
-        let at = self.due().model.provider.clone();
-        self.models += 1;
-        let nth = self.models;
-        self.aside(
-            move |host| host.meant(&name, &at),
-            move |app, came| match came {
-                // Another model was chosen since.
-                _ if nth != app.models => Want::Nothing,
-                Ok(meant) => app.use_meant(meant, word.as_deref()),
-                Err(why) => {
-                    app.tell(Tone::Error, why);
-                    Want::Frame
-                }
-            },
-        );
-        Want::Nothing
-    }
-
-    /// Goes on with a model that was typed, or does what the word behind it says.
-    fn use_meant(&mut self, meant: Meant, word: Option<&str>) -> Want {
-        let Meant { provider, name, doubt } = meant;
-        if let Some(doubt) = doubt {
-            self.tell(Tone::Warning, doubt);
+        match word {
+            None => self.use_typed(name, Lasts::Run),
+            Some("session") => self.use_typed(name, Lasts::Session),
+            Some(_) => self.test_model(name.to_owned()),
         }
-        let lasts = match word {
-            None => Lasts::Run,
-            Some("session") => Lasts::Session,
-            Some(_) => return self.test_model(provider, name),
-        };
-        self.use_model(Wish { model: Some((provider, name)), lasts, ..Wish::default() })
     }
 
-    fn test_model(&mut self, provider: String, name: String) -> Want {
-        self.note(&format!("asking {name} to make one call …"));
+    fn test_model(&mut self, typed: String) -> Want {
+        self.note(&format!("asking {typed} to make one call …"));
+        let at = self.due().model.provider.clone();
         self.aside(
-            move |host| host.try_model(&provider, &name).map(|said| format!("{name}: {said}")),
+            move |host| {
+                let Meant { provider, name, .. } = host.meant(&typed, &at)?;
+                host.try_model(&provider, &name).map(|said| format!("{name}: {said}"))
+            },
             |app, came| {
                 match came {
                     Ok(said) => app.tell(Tone::Dim, said),

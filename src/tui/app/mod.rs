@@ -116,8 +116,8 @@ pub struct App {
     again_next: bool,
     /// How often somebody was wished to be spoken to.
     wishes: u64,
-    /// How often a model was.
-    models: u64,
+    /// Who was wished for last, while that is on its way.
+    aim: Option<speak::Aim>,
     /// How often a list to choose from was asked for.
     listed: u64,
     /// Since when the model is being learnt of.
@@ -233,7 +233,7 @@ impl App {
             offer: None,
             again_next: false,
             wishes: 0,
-            models: 0,
+            aim: None,
             listed: 0,
             learning: None,
             quiet_switch: false,
@@ -400,7 +400,7 @@ impl App {
         waiting.iter().rev().for_each(|draft| self.composer.restore(draft));
         // Nor is whom that one was to speak to from now on.
         self.wishes += 1;
-        self.models += 1;
+        self.aim = None;
         self.learning = None;
         (self.quiet_switch, self.turn) = (false, Turn::default());
         (self.before, self.next) = (None, None);

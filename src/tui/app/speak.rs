@@ -6,26 +6,37 @@ use crate::agent::Aside;
 
 use super::{App, Want};
 use crate::tui::cell::Tone;
-use crate::tui::host::{self, Because, Lasts, Speaks, Spoken, Wish};
+use crate::tui::host::{self, Because, Host, Lasts, Speaks, Spoken, Wish};
 
-/// What follows once somebody speaks.
-enum After {
-    Nothing,
-    /// A model was chosen.
-    Model(Wish),
+/// Whom the person wants to speak to, while that is on its way: what is chosen meanwhile is chosen on top.
+#[derive(Clone)]
+pub(super) struct Aim {
+    wish: Wish,
+    /// The model as it was typed, and the provider in use then: whether there is one is still to be found out.
+    typed: Option<(String, String)>,
+    /// A model was chosen, for so long.
+    chosen: Option<Lasts>,
 }
 
 impl App {
     pub(super) fn switch_harness(&mut self, id: &str, lasts: Lasts) -> Want {
-        self.speak(Wish { harness: Some(id.to_owned()), lasts, ..self.same() })
+        let aim = self.aimed();
+        self.aim_at(Aim { wish: Wish { harness: Some(id.to_owned()), lasts, ..aim.wish }, ..aim })
     }
 
     /// Goes on with a model. Where that is not only for this session, tack starts with it from now on.
     pub(super) fn use_model(&mut self, wish: Wish) -> Want {
-        self.models += 1;
-        let harness = wish.harness.clone().or_else(|| self.named());
-        let after = After::Model(wish.clone());
-        self.speak_and(Wish { harness, ..wish }, after)
+        let harness = wish.harness.clone().or_else(|| self.aimed().wish.harness);
+        let chosen = Some(wish.lasts);
+        self.aim_at(Aim { wish: Wish { harness, ..wish }, typed: None, chosen })
+    }
+
+    /// The same with a model by the name that was typed.
+    pub(super) fn use_typed(&mut self, typed: &str, lasts: Lasts) -> Want {
+        let Aim { wish, .. } = self.aimed();
+        let at = wish.model.map(|(provider, _)| provider).unwrap_or_default();
+        let wish = Wish { harness: wish.harness, lasts, ..Wish::default() };
+        self.aim_at(Aim { wish, typed: Some((typed.to_owned(), at)), chosen: Some(lasts) })
     }
 
     /// A model was chosen: unless that is for this session alone it is the one that tack starts with. The
@@ -64,7 +75,8 @@ impl App {
             self.tell(Tone::Error, why);
             return Want::Frame;
         }
-        self.speak(Wish { effort: Some(args.to_owned()), harness: self.named(), ..self.same() })
+        let aim = self.aimed();
+        self.aim_at(Aim { wish: Wish { effort: Some(args.to_owned()), ..aim.wish }, ..aim })
     }
 
     /// The harness, where somebody named it: whatever model is chosen, it stays.
@@ -84,29 +96,36 @@ impl App {
         Wish {
             model: Some((model.provider.clone(), model.name.clone())),
             effort: model.effort.clone(),
+            harness: self.named(),
             ..Wish::default()
         }
     }
 
-    /// Goes on with others, from the next request on.
-    fn speak(&mut self, wish: Wish) -> Want {
-        self.speak_and(wish, After::Nothing)
+    /// What is on its way, else who is due.
+    fn aimed(&self) -> Aim {
+        self.aim.clone().unwrap_or_else(|| Aim { wish: self.same(), typed: None, chosen: None })
     }
 
-    fn speak_and(&mut self, wish: Wish, after: After) -> Want {
+    /// Goes on with others, from the next request on.
+    fn aim_at(&mut self, aim: Aim) -> Want {
         let nth = self.next_wish();
+        self.aim = Some(aim.clone());
         self.aside(
-            move |host| (host.speaker(&wish), wish),
-            move |app, (came, wish)| {
+            move |host| found(&*host, aim),
+            move |app, came| {
                 if nth != app.wishes {
                     return Want::Nothing;
                 }
+                app.aim = None;
                 match came {
-                    Ok(spoken) => {
-                        app.host.keep(&wish);
+                    Ok(Found { spoken, aim, doubt }) => {
+                        if let Some(doubt) = doubt {
+                            app.tell(Tone::Warning, doubt);
+                        }
+                        app.host.keep(&aim.wish);
                         app.spoken(spoken);
-                        if let After::Model(wish) = after {
-                            app.chosen(wish);
+                        if let Some(lasts) = aim.chosen {
+                            app.chosen(Wish { lasts, ..aim.wish });
                         }
                     }
                     Err(why) => app.tell(Tone::Error, why),
@@ -145,7 +164,7 @@ impl App {
     pub(super) fn learn(&mut self) {
         self.learning = Some(Instant::now());
         let nth = self.next_wish();
-        let wish = Wish { harness: self.named(), ..self.same() };
+        let wish = self.same();
         self.aside(
             move |host| host.speaker(&wish),
             move |app, came| {
@@ -214,4 +233,22 @@ impl App {
             None => self.switch_harness(id, Lasts::Run),
         }
     }
+}
+
+/// Who was aimed at.
+struct Found {
+    spoken: Spoken,
+    aim: Aim,
+    /// Nobody here can tell whether the model is there.
+    doubt: Option<String>,
+}
+
+fn found(host: &dyn Host, mut aim: Aim) -> Result<Found, String> {
+    let mut doubt = None;
+    if let Some((typed, at)) = aim.typed.take() {
+        let meant = host.meant(&typed, &at)?;
+        aim.wish.model = Some((meant.provider, meant.name));
+        doubt = meant.doubt;
+    }
+    Ok(Found { spoken: host.speaker(&aim.wish)?, aim, doubt })
 }

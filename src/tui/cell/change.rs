@@ -44,12 +44,12 @@ fn head(change: &FileChange, view: View<'_>) -> Line<'static> {
         Extras::Sent { folder: Some(folder) } => text::link::path(path, &change.path, folder),
         Extras::Sent { folder: None } | Extras::None => Span::raw(path),
     };
-    Line::from(vec![
-        Span::styled(format!("  {what}"), p.dim),
-        path.patch_style(p.dim),
-        Span::styled(format!("  +{}", change.added), p.good),
-        Span::styled(format!(" -{}", change.removed), p.bad),
-    ])
+    let mut head = vec![Span::styled(format!("  {what}"), p.dim), path.patch_style(p.dim)];
+    if change.added + change.removed > 0 {
+        head.push(Span::styled(format!("  +{}", change.added), p.good));
+        head.push(Span::styled(format!(" -{}", change.removed), p.bad));
+    }
+    Line::from(head)
 }
 
 fn one(change: &FileChange, view: View<'_>) -> Vec<Line<'static>> {

@@ -123,6 +123,9 @@ pub fn change(change: &FileChange, look: &Look<'_>) -> Vec<Line<'static>> {
     let removed = change.kind == FileChangeKind::Removed;
     if removed && look.extent == Extent::Folded || change.patch.is_empty() {
         let words = match change.kind {
+            _ if change.added + change.removed == 0 => {
+                "no text to show: empty, binary or too large".to_owned()
+            }
             FileChangeKind::Removed => format!("removed, {}", counted(change.removed)),
             FileChangeKind::Added => format!("new, {}", counted(change.added)),
             FileChangeKind::Changed => format!("+{} -{}", change.added, change.removed),

@@ -346,7 +346,6 @@ async fn a_harness_chosen_after_a_model_is_for_that_model() {
     let (mut app, _ends) = begun(&host, |_| {});
     app.model_command("acme/coder session");
     next(&mut app).await;
-    next(&mut app).await;
     // The agent did not hear of it yet.
     assert_eq!(app.facts.speaks.model.name, "kimi-k3");
     app.harness_command("pi");
@@ -362,7 +361,7 @@ async fn of_models_that_were_typed_the_last_one_speaks_and_a_harness_chosen_mean
     app.model_command("acme/slow session");
     app.model_command("acme/quick session");
     app.harness_command("pi");
-    for _ in 0..3 {
+    for _ in 0..2 {
         next(&mut app).await;
     }
     drop(slow);
@@ -376,11 +375,9 @@ async fn a_choice_holds_for_as_long_as_it_was_made() {
     let (mut app, _ends) = begun(&host, |_| {});
     app.model_command("acme/coder session");
     next(&mut app).await;
-    next(&mut app).await;
     app.model_command("acme/coder");
-    for _ in 0..3 {
-        next(&mut app).await;
-    }
+    next(&mut app).await;
+    next(&mut app).await;
     assert!(told(&app).contains("tack starts with coder"), "{}", told(&app));
     let named = Wish {
         model: Some(("acme".into(), "coder".into())),

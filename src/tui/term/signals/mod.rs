@@ -15,9 +15,9 @@ pub use windows::Signals;
 pub enum Said {
     /// SIGTERM, SIGHUP or SIGINT by its number: save and leave with [`Said::code`].
     End(i32),
-    /// SIGTSTP from elsewhere, as Ctrl+Z is a key: call [`guard::Guard::suspend`].
+    /// SIGTSTP from elsewhere, as Ctrl+Z is a key: call [`super::Guard::suspend`].
     Stop,
-    /// SIGCONT: tack runs again. Call [`guard::Guard::resume`] and draw everything.
+    /// SIGCONT: tack runs again. Call [`super::Guard::resume`] and draw everything.
     Continue,
 }
 
