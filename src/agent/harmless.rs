@@ -63,6 +63,11 @@ const CAN_WRITE: &[&str] = &[
     "uniq", "xargs",
 ];
 
+/// Whether a program only reads, whatever its arguments.
+pub(super) fn only_reads(program: &str) -> bool {
+    READERS.contains(&program) && !CAN_WRITE.contains(&program)
+}
+
 /// Whether these arguments make a reader write, or run something else.
 fn writes(program: &str, args: &[&str]) -> bool {
     let has = |options: &[&str]| args.iter().any(|arg| options.iter().any(|option| means(arg, option)));

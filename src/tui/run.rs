@@ -92,6 +92,7 @@ pub async fn run(host: Arc<dyn Host>, opened: Opened, start: Start) -> io::Resul
                 stage.draw(Instant::now())?;
                 Want::Nothing
             }
+            () = until(stage.app.letter_due()) => stage.app.heed_letter(Instant::now()),
             event = stage.events.recv() => {
                 pace = HEARD;
                 stage.hear(event)

@@ -231,3 +231,30 @@ fn cwd(request: &Request) -> std::path::PathBuf {
         other => panic!("{other:?}"),
     }
 }
+
+#[test]
+fn what_is_allowed_of_a_file_is_not_allowed_of_where_its_name_leads_later() {
+    let Some(project) = Project::new(SessionMode::Ask) else { return };
+    let (named, other) = (project.cell.proj.join("n.txt"), project.cell.proj.join("a"));
+    std::fs::write(&other, "kept\n").unwrap();
+    let write = |id| calls(id, "write", &json!({ "path": "n.txt", "content": "new\n" }));
+    let server = Server::start(vec![
+        write("a"),
+        write("b"),
+        bash("c", "rm n.txt; ln -s a n.txt"),
+        write("d"),
+        says_done(),
+    ]);
+    let mut asked = 0;
+    let heard = project.play(&server, &["go"], &mut |requests, _| {
+        asked += 1;
+        match asked {
+            1 => Some(vec![Answer::Allow { offer: 0, scope: Scope::Session }]),
+            _ if matches!(requests[0].what, What::Command { .. }) => once(),
+            _ => Some(vec![Answer::Refuse { reason: None }]),
+        }
+    });
+    assert_eq!(heard.asked.len(), 3, "{}", told(&server));
+    assert!(named.is_symlink());
+    assert_eq!(std::fs::read_to_string(&other).unwrap(), "kept\n");
+}

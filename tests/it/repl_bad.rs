@@ -185,3 +185,26 @@ fn what_a_person_runs_for_themselves_is_not_told_to_the_model() {
     let said = all(&server.requests()[0]);
     assert!(said.contains("told 25") && !said.contains("private 42"), "{said}");
 }
+
+#[test]
+fn a_picker_that_is_squeezed_again_and_again_survives() {
+    let server = Server::start(vec![]);
+    let tack = Tack::new(&server);
+    let mut tty = start(&tack, &[]);
+    tty.resize(3, 24);
+    tty.keys("/status\r");
+    tty.resize(100, 50);
+    tty.wait_for("the status", |shown| shown.has("session"));
+    tty.keys("\x1bh");
+    tty.wait_for("the picker", |shown| shown.has("Harness for"));
+    for (width, height) in [(20, 24), (100, 2), (1, 1), (100, 30)] {
+        tty.resize(width, height);
+        // Drawn before the next one comes, so that each is a size of its own.
+        tty.keys("\x1b[B");
+    }
+    tty.wait_for("the picker again", |shown| shown.has("Harness for"));
+    tty.keys("\x1b");
+    tty.wait_for("the composer", idle);
+    tty.keys("\x04");
+    assert_eq!(tty.exit_code(), 0);
+}

@@ -124,7 +124,8 @@ fn draw(screen: &mut Screen<Output>, typed: &str) {
             }
             Some(Position::new(2, u16::from(area.height > 2)))
         })
-        .unwrap();
+        // As if it had been told that the terminal is gone.
+        .unwrap_or_else(|_| std::process::exit(7));
 }
 
 fn command() -> Command {

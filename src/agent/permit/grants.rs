@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use crate::sandbox::Lift;
+use crate::sandbox::{Lift, real};
 
 #[derive(Default)]
 pub struct Grants {
@@ -55,7 +55,8 @@ impl Grants {
 
     pub(super) fn files(&mut self, paths: impl IntoIterator<Item = PathBuf>, lifts: &[Lift]) {
         self.lift(lifts);
-        self.files.extend(paths);
+        // Where they lie now: a link that is put in their place later leads to another file.
+        self.files.extend(paths.into_iter().map(|path| real(&path)));
     }
 
     pub(super) fn host(&mut self, host: String) {
@@ -75,7 +76,7 @@ impl Grants {
     }
 
     pub(super) fn has_files(&self, paths: &[PathBuf]) -> bool {
-        !paths.is_empty() && paths.iter().all(|path| self.files.contains(path))
+        !paths.is_empty() && paths.iter().all(|path| self.files.contains(&real(path)))
     }
 
     pub(super) fn has_host(&self, host: &str) -> bool {

@@ -140,7 +140,7 @@ pub(super) fn never_by_rule(words: &[String]) -> Option<&'static str> {
     None
 }
 
-fn interprets(program: &str) -> bool {
+pub(super) fn interprets(program: &str) -> bool {
     let bare = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     SHELLS.contains(&program) || INTERPRETERS.contains(&bare)
 }
@@ -257,7 +257,11 @@ impl Reader<'_> {
         self.end_word();
         while self.chars.next_if(|c| matches!(c, '>' | '|')).is_some() {}
         if self.chars.next_if_eq(&'&').is_some() && self.chars.next_if(char::is_ascii_digit).is_some() {
-            return;
+            // `>&1x` is a file called `1x`.
+            let over = self.chars.peek().is_none_or(|c| c.is_whitespace() || ";|&<>()".contains(*c));
+            if over {
+                return;
+            }
         }
         self.is("it redirects its output");
         self.redirects = true;

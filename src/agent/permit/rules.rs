@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-use super::line::{Line, never_by_rule};
+use super::line::{Line, interprets, name, never_by_rule};
+use crate::agent::harmless::only_reads;
 use crate::sandbox::Lift;
 
 /// `cargo test *`: these words, and whatever follows where the last one is a star.
@@ -126,10 +127,46 @@ impl Rule {
         if words.iter().any(|word| word.contains('*')) {
             return Err("`*` stands only at the end".to_owned());
         }
-        match never_by_rule(words) {
-            Some(why) => Err(format!("no rule can be made of this: {why}")),
-            None => Ok((words.to_vec(), more)),
+        if let Some(why) = never_by_rule(words) {
+            return Err(format!("no rule can be made of this: {why}"));
         }
+        if more == More::Anything && !may_go_on(words) {
+            let why = "`*` stands only behind what runs nothing that is named there, as in `cargo test *`";
+            return Err(format!("{why}; without it, the rule is about this very command"));
+        }
+        Ok((words.to_vec(), more))
+    }
+}
+
+/// Verbs behind which stands what is run.
+const RUNNERS: &[&str] =
+    &["eval", "exec", "dlx", "develop", "repl", "rebase", "bisect", "config", "alias", "x"];
+/// Programs of [`VERBS`] whose `run` is about the project's own; that of others starts whatever is named.
+const RUN: &[&str] =
+    &["npm", "pnpm", "yarn", "cargo", "dotnet", "deno", "composer", "swift", "flutter", "just"];
+/// Tools that are told files and options, and start nothing that these name.
+#[rustfmt::skip]
+const TOOLS: &[&str] = &[
+    "black", "cargo-nextest", "clang-format", "ctest", "eslint", "flake8", "gofmt", "golangci-lint", "isort", "jest",
+    "mkdir", "mypy", "ninja", "phpunit", "prettier", "pylint", "pytest", "rspec", "rubocop", "ruff", "rustfmt", "shellcheck",
+    "stylelint", "touch", "tsc", "vitest",
+];
+/// The same as modules of Python.
+const MODULES: &[&str] = &[
+    "black", "build", "coverage", "doctest", "flake8", "isort", "mypy", "pip", "pylint", "pytest", "ruff",
+    "unittest",
+];
+
+/// Whether anything may follow these words: none of it can be another program, or code.
+fn may_go_on(words: &[String]) -> bool {
+    let [first, rest @ ..] = words else { return false };
+    let (program, rest): (&str, Vec<&str>) = (name(first), rest.iter().map(String::as_str).collect());
+    match rest.as_slice() {
+        ["run", ..] => RUN.contains(&program),
+        [verb, ..] if VERBS.contains(&program) => is_verb(verb) && !RUNNERS.contains(verb),
+        ["-m", module, ..] if interprets(program) => MODULES.contains(module),
+        [script, ..] if interprets(program) => !script.starts_with('-'),
+        _ => TOOLS.contains(&program) || only_reads(program),
     }
 }
 
@@ -247,7 +284,17 @@ mod tests {
 
     #[test]
     fn a_rule_says_more_than_a_program_and_less_than_a_script() {
-        for text in ["cargo test *", "git commit -m 'a b'", "python3 -m pytest *", "bash build.sh"] {
+        for text in [
+            "cargo test *",
+            "git commit -m 'a b'",
+            "git commit -m *",
+            "npm run build *",
+            "python3 -m pytest *",
+            "pytest tests *",
+            "grep -rn *",
+            "bash build.sh",
+            "rm -rf build",
+        ] {
             assert!(Rule::parse(text).is_ok(), "{text}");
         }
         for text in [
@@ -273,6 +320,30 @@ mod tests {
             "a > b",
             "xargs rm *",
             "eval a *",
+            // What follows would be a program, or code.
+            "deno eval *",
+            "uv run *",
+            "npm exec *",
+            "nodejs -e *",
+            "pypy3 -c *",
+            "julia -e *",
+            "awk BEGIN{} *",
+            "git -c *",
+            "git rebase --exec *",
+            "find . -exec *",
+            "find . *",
+            "busybox sh *",
+            "su -c *",
+            "npx -c *",
+            "ssh host *",
+            "vim -c *",
+            "make SHELL=./x *",
+            "flock /tmp/x *",
+            "watch -n1 *",
+            "strace -f *",
+            "docker run *",
+            "python3 -m timeit *",
+            "rm -rf *",
             "for x in *",
             "a b; c",
         ] {
@@ -317,6 +388,8 @@ mod tests {
             ("cargo test *", "cargo test $(rm x)", false),
             ("cargo test *", "cargo test > x", false),
             ("cargo test *", "cargo test\nrm x", false),
+            ("cargo test *", "cargo test >&1x", false),
+            ("cargo test *", "cargo test >&12", false),
             ("rm a", "rm a", true),
             ("rm a", "rm a b", false),
             ("rm a", "rm 'a b'", false),

@@ -98,8 +98,15 @@ pub(super) fn run(
         // A courtesy: a terminal that is gone is no failure.
         let _ = writeln!(std::io::stderr(), "{line}");
     }
-    code.map_err(|error| CliError::failed(format!("the terminal cannot be used: {error}")))
+    match code {
+        // Its window was closed: as if the signal for that had come first.
+        Err(error) if error.raw_os_error() == Some(IO_ERROR) => Ok(129),
+        code => code.map_err(|error| CliError::failed(format!("the terminal cannot be used: {error}"))),
+    }
 }
+
+/// EIO, which a terminal that is gone answers with.
+const IO_ERROR: i32 = 5;
 
 /// What of the settings the frontend keeps to.
 struct Kept {

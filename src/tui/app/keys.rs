@@ -30,9 +30,7 @@ impl App {
     }
 
     pub(super) fn composer_key(&mut self, key: KeyEvent, now: Instant) -> Want {
-        if let Some(want) = self.offered_key(key, now) {
-            return want;
-        }
+        self.note_letter(key, now);
         let did = self.composer.key(key);
         self.typed(&did, now);
         match did {

@@ -114,6 +114,8 @@ pub struct App {
     offer: Option<retry::Offer>,
     /// What failed is sent again once the summary is there.
     again_next: bool,
+    /// A letter that may be a key, and from when on it is one.
+    letter: Option<(char, Instant)>,
     /// How often somebody was wished to be spoken to.
     wishes: u64,
     windows: Windows,
@@ -233,6 +235,7 @@ impl App {
             turn: Turn::default(),
             offer: None,
             again_next: false,
+            letter: None,
             wishes: 0,
             windows: Windows::default(),
             aim: None,
@@ -399,6 +402,8 @@ impl App {
         (self.live, self.session) = (None, None);
         // What was to be said waits where it was typed: it was meant for another session.
         let waiting: Vec<Draft> = self.queue.drain(..).collect();
+        // What a crash left of the one that is opened now comes back as well.
+        self.recover();
         waiting.iter().rev().for_each(|draft| self.composer.restore(draft));
         // Nor is whom that one was to speak to from now on.
         self.wishes += 1;

@@ -13,7 +13,7 @@ use crate::tui::composer::Did;
 use crate::tui::overlay::model::Purpose;
 use crate::tui::turn::Turn;
 
-/// Who begins to type as a turn fails means no key of these.
+/// Who begins to type as a turn fails means no key of these; nor who types on behind one.
 const QUIET: Duration = Duration::from_millis(300);
 
 /// The last turn failed, and the same can be sent again.
@@ -81,25 +81,49 @@ impl App {
         offer.shown.then(|| Line::styled(row, self.palette.dim))
     }
 
-    /// A key that means more than its letter, on an empty composer.
-    pub(super) fn offered_key(&mut self, key: KeyEvent, now: Instant) -> Option<Want> {
-        let KeyCode::Char(letter) = key.code else { return None };
-        if key.modifiers != KeyModifiers::NONE || !self.composer.is_empty() || self.editing.is_some() {
-            return None;
+    /// A key may mean more than its letter, on an empty composer: if nothing follows it. Until then it is text.
+    pub(super) fn note_letter(&mut self, key: KeyEvent, now: Instant) {
+        let before = self.letter.take();
+        let KeyCode::Char(letter) = key.code else { return };
+        let alone = before.is_none() && key.modifiers == KeyModifiers::NONE && self.composer.is_empty();
+        if alone && self.editing.is_none() && self.offered(letter) {
+            self.letter = Some((letter, now + QUIET));
         }
-        if letter == 's' && self.live.as_ref().is_some_and(crate::tui::live::Live::waits_for_limit) {
-            return Some(self.pick_model(Purpose::Meanwhile));
-        }
-        let offer = self.offer.filter(|offer| offer.shown && self.may_offer())?;
+    }
+
+    fn offered(&self, letter: char) -> bool {
+        let offer = self.offer.filter(|offer| offer.shown && self.may_offer());
         match letter {
+            's' => self.live.as_ref().is_some_and(crate::tui::live::Live::waits_for_limit),
+            'r' => offer.is_some(),
+            'c' => offer.is_some_and(|offer| offer.shorter == Shorter::Helps),
+            _ => false,
+        }
+    }
+
+    /// When the letter that was typed alone is no beginning of a text.
+    pub fn letter_due(&self) -> Option<Instant> {
+        self.letter.map(|(_, due)| due)
+    }
+
+    /// Does what the letter means that stands alone for long enough.
+    pub fn heed_letter(&mut self, now: Instant) -> Want {
+        let Some((letter, _)) = self.letter.filter(|(_, due)| now >= *due) else { return Want::Nothing };
+        self.letter = None;
+        let alone = self.composer.editor_text() == letter.to_string();
+        if !alone || self.overlay.is_some() || self.pager.is_some() {
+            return Want::Nothing;
+        }
+        self.composer.set_text("");
+        match letter {
+            's' => return self.pick_model(Purpose::Meanwhile),
             'r' => self.begin(Op::Again, None, now),
-            'c' if offer.shorter == Shorter::Helps => {
+            _ => {
                 self.begin(Op::Compact { focus: None }, None, now);
                 self.again_next = true;
             }
-            _ => return None,
         }
-        Some(Want::Frame)
+        Want::Frame
     }
 
     /// A turn went well: what it made room for is next.

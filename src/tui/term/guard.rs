@@ -51,6 +51,8 @@ const HEAL: &[u8] =
 /// To a line of its own, when the viewport could not be taken away; what stood below the cursor goes.
 const BELOW: &[u8] = b"\r\n\x1b[J";
 
+/// Another program has the terminal, and tack waits for its end.
+static LENT: AtomicBool = AtomicBool::new(false);
 static ALTERNATE: AtomicBool = AtomicBool::new(false);
 static KEYS: AtomicBool = AtomicBool::new(false);
 static TITLE: AtomicBool = AtomicBool::new(false);
@@ -101,6 +103,7 @@ impl Guard {
     /// [`Guard::take_back`] takes it again.
     pub fn lend(&self) -> Lent {
         restore();
+        LENT.store(true, Ordering::SeqCst);
         Lent(Settings::read().ok())
     }
 
@@ -109,6 +112,7 @@ impl Guard {
     /// # Errors
     /// If the terminal is gone.
     pub fn take_back(&mut self, lent: Lent) -> io::Result<()> {
+        LENT.store(false, Ordering::SeqCst);
         if let Some(before) = lent.0 {
             before.restore(Unread::Kept);
         }
@@ -173,6 +177,12 @@ pub(super) fn note_alternate(way: Alternate) -> &'static [u8] {
         (true, Alternate::Enter) => PUSH_KEYS,
         (true, Alternate::Leave) => POP_KEYS,
     }
+}
+
+/// Whether a program of the person's own has the terminal.
+#[cfg(unix)]
+pub(super) fn is_lent() -> bool {
+    LENT.load(Ordering::SeqCst)
 }
 
 /// Whether the terminal owes an answer.

@@ -66,6 +66,11 @@ fn hear(mut signals: Iter, tell: &mpsc::Sender<Said>, heard: &Arc<AtomicBool>) {
     for signal in signals.forever() {
         // A full channel is a loop that is dead or busy: no signal but those to end matters then.
         match signal {
+            // The loop waits for a program of the person's own, which stopped: tack stops with it, and the
+            // shell has the terminal.
+            SIGTSTP if guard::is_lent() => {
+                let _ = signal_hook::low_level::emulate_default_handler(SIGTSTP);
+            }
             SIGTSTP => drop(tell.try_send(Said::Stop)),
             SIGCONT => drop(tell.try_send(Said::Continue)),
             end if first && tell.try_send(Said::End(end)).is_ok() => {
