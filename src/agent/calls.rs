@@ -13,7 +13,7 @@ use crate::harness::{Rules, Saying, Submitted};
 use crate::model::{Action, Body, NoteKind, Outcome, Part, REPEAT, Reply, State, ToolCall, ToolResult};
 use crate::sandbox::{Mode, Tier, env};
 use crate::store::unanswered;
-use crate::tools::ToolCx;
+use crate::tools::{Elsewhere, ToolCx};
 
 /// How long a tool may take to wind up after the stopper was pulled.
 const WIND_UP: Duration = Duration::from_secs(3);
@@ -121,6 +121,10 @@ impl Agent {
             needs_read: self.harness.needs_read(call),
             guards: rules.guards,
             shell: &rules.shell,
+            elsewhere: match under.policy.net == self.policy.net {
+                true => Elsewhere::Followed,
+                false => Elsewhere::Told,
+            },
             asked: self.last_request(),
             spill,
             blobs: &self.blobs,

@@ -27,7 +27,11 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub fn apply(path: &Path, changes: &[Change]) -> Result<(), ConfigError> {
     let failed = |e: io::Error| ConfigError::new(format!("cannot change {}: {e}", path.display()));
     // A link to a file kept elsewhere stays a link.
-    let real = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    let real = path.canonicalize().or_else(|_| target(path)).map_err(failed)?;
+    if real.metadata().is_ok_and(|about| about.permissions().readonly()) {
+        let why = "it may not be written; change it by hand, or make it writable";
+        return Err(ConfigError::new(format!("cannot change {}: {why}", path.display())));
+    }
     if let Some(dir) = real.parent() {
         fs::create_dir_all(dir).map_err(failed)?;
     }
@@ -42,7 +46,29 @@ pub fn apply(path: &Path, changes: &[Change]) -> Result<(), ConfigError> {
             ConfigError::new(format!("cannot change {}: `{key}` is no table", path.display()))
         })?;
     }
-    replace(&real, document.to_string().as_bytes()).map_err(failed)
+    replace(&real, as_it_was(&real, document.to_string()).as_bytes()).map_err(failed)
+}
+
+/// Where a link leads to what is not there yet; what is no link is it.
+fn target(path: &Path) -> io::Result<PathBuf> {
+    match path.symlink_metadata() {
+        Ok(about) if about.is_symlink() => {
+            let target = fs::read_link(path)?;
+            Ok(path.parent().map_or(target.clone(), |folder| folder.join(&target)))
+        }
+        _ => Ok(path.to_path_buf()),
+    }
+}
+
+/// The new text with the line ends and the mark at its beginning that the file has.
+fn as_it_was(path: &Path, text: String) -> String {
+    let old = fs::read(path).unwrap_or_default();
+    let ends = memchr::memchr_iter(b'\n', &old).count();
+    let text = match ends > 0 && old.windows(2).filter(|two| two == b"\r\n").count() == ends {
+        true => text.replace('\n', "\r\n"),
+        false => text,
+    };
+    if old.starts_with("\u{feff}".as_bytes()) { format!("\u{feff}{text}") } else { text }
 }
 
 /// Makes `harness` the one that is used for `model` (`provider/name`) where none is named for the run.
@@ -130,4 +156,41 @@ fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 fn beside(path: &Path, ending: &str) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!(".{name}.{ending}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn line_ends_and_the_mark_at_the_beginning_stay() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("config.toml");
+        let set = [Change::Set(vec!["harness".into()], "pi".into())];
+        for (old, new) in [
+            ("\u{feff}# a\r\nmodel = \"x\"\r\n", "\u{feff}# a\r\nmodel = \"x\"\r\nharness = \"pi\"\r\n"),
+            ("# a\nmodel = \"x\"\n", "# a\nmodel = \"x\"\nharness = \"pi\"\n"),
+        ] {
+            fs::write(&file, old).unwrap();
+            apply(&file, &set).unwrap();
+            assert_eq!(fs::read_to_string(&file).unwrap(), new);
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_stays_one_and_a_file_that_may_not_be_written_is_left_alone() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let dir = tempfile::tempdir().unwrap();
+        let (link, file) = (dir.path().join("config.toml"), dir.path().join("kept.toml"));
+        symlink("kept.toml", &link).unwrap();
+        let set = [Change::Set(vec!["harness".into()], "pi".into())];
+        apply(&link, &set).unwrap();
+        assert!(link.symlink_metadata().unwrap().is_symlink());
+        assert_eq!(fs::read_to_string(&file).unwrap(), "harness = \"pi\"\n");
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o444)).unwrap();
+        let why = apply(&link, &[Change::Set(vec!["harness".into()], "x".into())]).unwrap_err();
+        assert!(why.to_string().contains("may not be written"), "{why}");
+        assert_eq!(fs::read_to_string(&file).unwrap(), "harness = \"pi\"\n");
+    }
 }

@@ -64,6 +64,7 @@ use crate::sandbox::{Policy, Sandbox};
 
 pub use changed::change_of;
 pub use diff::files as diff_files;
+pub use fetch::host as web_host;
 pub use jobs::{Ended, Job};
 pub use output::fit;
 pub use patch::files as patch_files;
@@ -92,12 +93,24 @@ pub struct ToolCx<'a> {
     pub needs_read: bool,
     pub guards: Guards,
     pub shell: &'a ShellRules,
+    /// What becomes of a page that leads to another host.
+    pub elsewhere: Elsewhere,
     /// What the person asked for last, in their words: what it names may go from a file.
     pub asked: &'a str,
     /// Where long output is kept whole. Made when first needed.
     pub spill: &'a Path,
     pub blobs: &'a dyn KeepBlob,
     pub cancel: CancellationToken,
+}
+
+/// A page that leads to another host than the one that was asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Elsewhere {
+    /// The network is on for all: it is got from there.
+    #[default]
+    Followed,
+    /// Only this host was allowed: the model is told where it leads.
+    Told,
 }
 
 /// Keeps bytes beside the session.

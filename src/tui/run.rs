@@ -171,7 +171,7 @@ impl Stage {
         let now = Instant::now();
         Ok(match input {
             Input::Key(key) => self.app.key(key, now),
-            Input::Paste(text) => self.app.paste(&text),
+            Input::Paste(text) => self.app.paste(&text, Instant::now()),
             Input::Resize(width, height) => {
                 let size = Size::new(width, height);
                 self.screen.resize(size);
@@ -241,6 +241,7 @@ impl Stage {
                 if suspended == Suspended::Not {
                     self.app.note("nothing could continue tack here");
                 }
+                self.app.unseen();
                 let size = input::size();
                 self.screen.resize(size);
                 self.app.resize(size);
@@ -281,6 +282,7 @@ impl Stage {
         let lent = guard.lend();
         let done = work();
         guard.take_back(lent)?;
+        self.app.unseen();
         reader.resume();
         Ok(done)
     }

@@ -7,6 +7,7 @@ use std::thread::JoinHandle;
 
 use tack::model::{Action, FetchForm, Outcome, State};
 use tack::sandbox::{Mode, Net};
+use tack::tools::{Elsewhere, web_host};
 
 use super::tools_kit::Bench;
 
@@ -241,6 +242,43 @@ async fn a_redirect_to_this_machine_goes_where_the_network_is_on() {
     let leads = Site::new(move |_, _| leads_to(&place));
     assert_eq!(gets(&bench, leads.url("/")).await.data["status"], 200);
     assert_eq!((leads.asked().len(), other.asked().len(), site.asked().len()), (1, 1, 0));
+}
+
+/// Where only one host was allowed, another one has to be asked for by itself.
+#[tokio::test]
+async fn where_one_host_is_allowed_a_page_that_leads_elsewhere_is_told_and_not_followed() {
+    let (mut bench, other) = (Bench::new(), site());
+    bench.elsewhere = Elsewhere::Told;
+    for place in [other.url("/page").replace("127.0.0.1", "localhost"), other.url("/page")] {
+        let lead = place.clone();
+        let leads = Site::new(move |_, _| leads_to(&lead));
+        let outcome = gets(&bench, leads.url("/")).await;
+        assert_eq!((outcome.state, &outcome.data["error"]), (State::Failed, &"elsewhere".into()));
+        assert!(outcome.text.contains(&place), "{}", outcome.text);
+    }
+    assert_eq!(other.asked().len(), 0);
+    // On the same host it is followed.
+    let same = Site::new(|path, _| if path == "/" { leads_to("/there") } else { leads_to("/there/") });
+    let outcome = gets(&bench, same.url("/")).await;
+    assert_eq!(outcome.data["error"], "redirects", "{}", outcome.text);
+}
+
+#[test]
+fn the_host_is_the_one_that_is_asked() {
+    for (url, want) in [
+        ("https://docs.example/guide?x=http://b.example/", Some("docs.example")),
+        ("http:/evil.example/?://good.example/", Some("evil.example")),
+        ("https:\\\\evil.example\\x://good", Some("evil.example")),
+        ("https://e\tvil.example/", Some("evil.example")),
+        ("HTTPS://Good.Example:443/", Some("good.example")),
+        ("https://good.example:8443/", Some("good.example:8443")),
+        ("good.example/page", Some("good.example")),
+        ("https://good.example@evil.example/", Some("evil.example")),
+        ("", None),
+        ("http://", None),
+    ] {
+        assert_eq!(web_host(url).as_deref(), want, "{url}");
+    }
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use tack::model::{Action, BlobId, Edit, Keep, Limits, Outcome, Read};
 use tack::sandbox::{Caps, GitAccess, Mode, Net, Plain, Policy, Sandbox};
-use tack::tools::{KeepBlob, ToolCx, Toolbox};
+use tack::tools::{Elsewhere, KeepBlob, ToolCx, Toolbox};
 use tokio_util::sync::CancellationToken;
 
 pub struct Bench {
@@ -21,6 +21,7 @@ pub struct Bench {
     pub needs_read: bool,
     pub guards: tack::model::Guards,
     pub shell: tack::model::ShellRules,
+    pub elsewhere: Elsewhere,
     pub asked: String,
     pub shell_timeout: u64,
     pub shell_timeout_most: u64,
@@ -77,6 +78,7 @@ impl Bench {
             needs_read: false,
             guards: tack::model::Guards::default(),
             shell: tack::model::ShellRules::default(),
+            elsewhere: Elsewhere::default(),
             asked: String::new(),
             shell_timeout: 60_000,
             shell_timeout_most: 600_000,
@@ -109,6 +111,7 @@ impl Bench {
         ToolCx {
             guards: self.guards,
             shell: &self.shell,
+            elsewhere: self.elsewhere,
             asked: &self.asked,
             cwd: &self.cwd,
             policy: &self.policy,

@@ -233,7 +233,7 @@ impl Agent {
         };
         match &call.action {
             Action::Shell { command, .. } => self.grants.command(command, lifts),
-            Action::Fetch { url, .. } => self.grants.host(host(url).to_owned()),
+            Action::Fetch { url, .. } => self.grants.host(host(url)),
             action if action.changes_files() => self.grants.files(named, lifts),
             _ => self.grants.files([], lifts),
         }

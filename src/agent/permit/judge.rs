@@ -8,7 +8,7 @@ use super::{Approval, Asker, Grants, Offer, Request, Rule, RuleBook, SessionMode
 use crate::agent::harmless::harmless;
 use crate::model::{Action, JobOp, ToolCall};
 use crate::sandbox::Lift;
-use crate::tools::{ToolCx, Touch, preview, touches};
+use crate::tools::{ToolCx, Touch, preview, touches, web_host};
 
 /// What decides, besides the call.
 pub(super) struct Bench<'a> {
@@ -41,7 +41,7 @@ impl Bench<'_> {
                 lifts.extend(rule.into_iter().flat_map(|rule| rule.lifts));
                 lifts.extend(self.grants.of_command(command).into_iter().flatten().cloned());
             }
-            Action::Fetch { url, .. } if self.grants.has_host(host(url)) => lifts.push(Lift::Network),
+            Action::Fetch { url, .. } if self.grants.has_host(&host(url)) => lifts.push(Lift::Network),
             action if action.changes_files() => known = self.grants.has_files(&paths(action, cx)),
             _ => {}
         }
@@ -220,8 +220,7 @@ fn short(path: &Path, cx: &ToolCx<'_>) -> String {
     path.strip_prefix(cx.cwd).unwrap_or(path).display().to_string()
 }
 
-pub(super) fn host(url: &str) -> &str {
-    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    let host = rest.split(['/', '?', '#', '\\']).next().unwrap_or(rest);
-    host.rsplit('@').next().unwrap_or(host)
+/// The host that a request for this address would go to; the address itself where it is none.
+pub(super) fn host(url: &str) -> String {
+    web_host(url).unwrap_or_else(|| url.to_owned())
 }

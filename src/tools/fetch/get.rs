@@ -3,7 +3,7 @@
 use reqwest::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, LOCATION};
 use reqwest::{Client, Response, Url, redirect};
 
-use super::super::{failed, path};
+use super::super::{Elsewhere, failed, path};
 use crate::model::Outcome;
 use crate::sandbox::{self, Policy};
 
@@ -29,19 +29,49 @@ pub(super) struct Page {
 }
 
 /// The page, at most so many bytes of it.
-pub(super) async fn page(policy: &Policy, raw: &str, most: usize) -> Result<Page, Outcome> {
+pub(super) async fn page(
+    (policy, elsewhere): (&Policy, Elsewhere),
+    raw: &str,
+    most: usize,
+) -> Result<Page, Outcome> {
     let asked = address(raw)?;
     let mut url = asked.clone();
     for _ in 0..=HOPS {
         allowed(policy, &url)?;
         let response = send(&url).await?;
         match onward(&url, &response) {
-            Some(next) => url = next?,
+            Some(next) => {
+                url = next?;
+                if elsewhere == Elsewhere::Told && place(&url) != place(&asked) {
+                    return Err(stray(raw, &url));
+                }
+            }
             None => return read(asked, url, (response, most)).await,
         }
     }
     let text = format!("{} leads on and on: {HOPS} redirects were followed", path::show_str(raw));
     Err(failed("redirects", text))
+}
+
+/// Host and port of an address as a request would take it, in small letters; the port only where it is not the
+/// usual one. None: it is no address.
+pub fn host(raw: &str) -> Option<String> {
+    let url = address(raw).ok().filter(Url::has_host)?;
+    let (host, port) = place(&url);
+    Some(port.map_or_else(|| host.to_owned(), |port| format!("{host}:{port}")))
+}
+
+fn place(url: &Url) -> (&str, Option<u16>) {
+    (url.host_str().unwrap_or_default(), url.port())
+}
+
+fn stray(raw: &str, url: &Url) -> Outcome {
+    let text = format!(
+        "{} leads to another host and was not followed; if it is wanted, ask for this address: {}",
+        path::show_str(raw),
+        path::show_str(url.as_str())
+    );
+    failed("elsewhere", text)
 }
 
 /// The address; one without a scheme is taken for https.

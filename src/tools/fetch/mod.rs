@@ -23,6 +23,8 @@ use super::{ToolCx, failed, given, path, spill, words};
 use crate::model::{FetchForm, Outcome, State};
 use get::Page;
 
+pub use get::host;
+
 /// Bytes of a page that are read at most, and where a call gives no number.
 const MOST: u64 = 4 * 1024 * 1024;
 /// Time for all hops and the body, where a call gives none, and at most.
@@ -41,7 +43,7 @@ pub(super) struct Ask<'a> {
 pub(super) async fn run(cx: &ToolCx<'_>, ask: Ask<'_>) -> Outcome {
     let most = given(ask.limit).unwrap_or(MOST).min(MOST);
     let time = given(ask.timeout).unwrap_or(TIME).min(TIME_MOST);
-    let page = get::page(cx.policy, ask.url, usize::try_from(most).unwrap_or(usize::MAX));
+    let page = get::page((cx.policy, cx.elsewhere), ask.url, usize::try_from(most).unwrap_or(usize::MAX));
     tokio::select! {
         biased;
         () = cx.cancel.cancelled() => Outcome::interrupted("stopped before the page was there"),

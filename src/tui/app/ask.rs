@@ -13,8 +13,8 @@ use crate::tui::cell::{Tone, decided};
 use crate::tui::host;
 
 impl App {
-    pub(super) fn asked(&mut self, id: u64, requests: Vec<Request>, now: Instant) {
-        self.asks.push_back(Dialog::new(id, requests, now));
+    pub(super) fn asked(&mut self, id: u64, requests: Vec<Request>) {
+        self.asks.push_back(Dialog::new(id, requests));
         self.notice = (!self.focused).then_some("tack needs you");
     }
 
@@ -22,6 +22,11 @@ impl App {
     pub(super) fn ask_void(&mut self, id: u64) {
         self.asks.retain(|dialog| dialog.id() != id);
         self.stop_editing();
+    }
+
+    /// Another program had the screen: what is asked has to be read anew.
+    pub fn unseen(&mut self) {
+        self.asks.iter_mut().for_each(Dialog::hidden);
     }
 
     pub(super) fn dialog_key(&mut self, key: KeyEvent, now: Instant) -> Want {

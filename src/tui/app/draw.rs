@@ -36,6 +36,9 @@ impl App {
     /// Draws what changed; writes nothing when nothing did.
     pub fn draw<W: Write>(&mut self, screen: &mut Screen<W>, now: Instant) -> io::Result<()> {
         let size = (self.size.width, self.size.height);
+        if self.pager.is_some() || self.overlay.is_some() {
+            self.unseen();
+        }
         if let Some(pager) = &mut self.pager {
             screen.alternate(Alternate::Enter)?;
             let rows = pager.screen(self.transcript.cells(), size, &self.palette);
@@ -55,6 +58,9 @@ impl App {
         screen.alternate(Alternate::Leave)?;
         let due = self.transcript.take();
         let parts = self.parts(now);
+        for (nth, dialog) in self.asks.iter_mut().enumerate() {
+            if nth == 0 && parts.dialog > 0 { dialog.shown(now) } else { dialog.hidden() }
+        }
         let height = parts.above.len() as u16 + parts.composer + parts.dialog + parts.below.len() as u16;
         let mut bites = due.chunks(BITE);
         loop {
@@ -103,8 +109,8 @@ impl App {
             let composer = self.composer.height(self.size.width, self.size.height);
             return Parts { above: Vec::new(), composer: composer.max(1), dialog: 0, below: Vec::new() };
         }
-        if let Some(dialog) = self.asks.front().filter(|dialog| self.editing.is_none() && !dialog.waits(now))
-        {
+        let free = self.editing.is_none() && self.overlay.is_none();
+        if let Some(dialog) = self.asks.front().filter(|dialog| free && !dialog.waits(now)) {
             let dialog = dialog.height(self.size.width).min(self.size.height.saturating_sub(2)).max(1);
             let below = vec![self.status().row(width, &self.palette)];
             let room = height.saturating_sub(usize::from(dialog) + 1);

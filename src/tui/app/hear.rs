@@ -32,7 +32,7 @@ impl App {
                 }
             }
             Event::Waiting(what) => self.running(|live| live.waiting(what, now)),
-            Event::Ask { id, requests } => self.asked(id, requests, now),
+            Event::Ask { id, requests } => self.asked(id, requests),
             Event::AskVoid(id) => self.ask_void(id),
             Event::CallStarted { call, .. } => self.running(|live| live.call_started(call, now)),
             Event::Item(item) => self.item(*item, now),

@@ -50,7 +50,7 @@ impl App {
         }
     }
 
-    pub fn paste(&mut self, text: &str) -> Want {
+    pub fn paste(&mut self, text: &str, now: Instant) -> Want {
         if let Some(Overlay::Key(entry)) = &mut self.overlay {
             entry.paste(text);
             return Want::Frame;
@@ -66,6 +66,9 @@ impl App {
             && dialog.paste(text)
         {
             return Want::Frame;
+        }
+        if let Some(dialog) = self.asks.front_mut() {
+            dialog.passed_by(now);
         }
         self.composer.paste(text);
         Want::Frame

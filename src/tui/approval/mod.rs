@@ -77,7 +77,8 @@ pub enum Did {
 /// Keeps keys from answering what nobody can have read.
 #[derive(Clone, Copy, Debug)]
 struct Guard {
-    shown: Instant,
+    /// None: nobody can have read it yet.
+    shown: Option<Instant>,
     last: Option<Instant>,
     open: bool,
     /// What is typed before it opens goes to the composer; not so between two of the dialog's own questions.
@@ -85,23 +86,23 @@ struct Guard {
 }
 
 impl Guard {
-    fn new(now: Instant, passes: bool) -> Self {
-        Self { shown: now, last: None, open: false, passes }
+    fn new(shown: Option<Instant>, passes: bool) -> Self {
+        Self { shown, last: None, open: false, passes }
     }
 
     /// Whether a key that comes now counts.
     fn counts(&mut self, now: Instant) -> bool {
         // While somebody types, the dialog waits: it is on screen once they paused.
-        let shown = self.last.map_or(self.shown, |last| last + QUIET);
-        self.open |= now.saturating_duration_since(shown) >= SHOWN;
+        let shown = self.shown.map(|shown| self.last.map_or(shown, |last| shown.max(last + QUIET)));
+        self.open |= shown.is_some_and(|shown| now.saturating_duration_since(shown) >= SHOWN);
         self.last = Some(now);
         self.open
     }
 }
 
 impl Dialog {
-    /// `now`: when it comes on screen. There is at least one request.
-    pub fn new(id: u64, requests: Vec<Request>, now: Instant) -> Self {
+    /// There is at least one request.
+    pub fn new(id: u64, requests: Vec<Request>) -> Self {
         let count = requests.len();
         let mut dialog = Self {
             id,
@@ -115,11 +116,26 @@ impl Dialog {
             whole: false,
             entry: None,
             note: None,
-            guard: Guard::new(now, true),
+            guard: Guard::new(None, true),
             drawn: RefCell::new(None),
         };
         dialog.show(0);
         dialog
+    }
+
+    /// It is on the screen.
+    pub fn shown(&mut self, now: Instant) {
+        self.guard.shown.get_or_insert(now);
+    }
+
+    /// Something else stands in its place: once that goes, it has to be read anew before a key counts.
+    pub fn hidden(&mut self) {
+        (self.guard.shown, self.guard.open) = (None, false);
+    }
+
+    /// Something came at once that is not for it: what follows right behind belongs to that.
+    pub fn passed_by(&mut self, now: Instant) {
+        self.guard = Guard { last: Some(now), open: false, passes: true, ..self.guard };
     }
 
     /// Of [`Event::Ask`](crate::agent::Event::Ask).
@@ -173,7 +189,7 @@ impl Dialog {
             Ok(answer) => self.answer(answer, now),
             Err(why) => {
                 // What was typed in the editor answers nothing.
-                (self.note, self.guard) = (Some(why), Guard::new(now, false));
+                (self.note, self.guard) = (Some(why), Guard::new(Some(now), false));
                 Did::Nothing
             }
         }
@@ -316,7 +332,7 @@ impl Dialog {
         match next {
             Some(next) => {
                 self.show(next);
-                self.guard = Guard::new(now, false);
+                self.guard = Guard::new(Some(now), false);
                 Did::Nothing
             }
             None => self.answered(),

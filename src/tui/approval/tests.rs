@@ -87,10 +87,17 @@ fn edit() -> Request {
     request
 }
 
+/// On screen from then on.
+fn opened(id: u64, requests: Vec<Request>, at: Instant) -> Dialog {
+    let mut dialog = Dialog::new(id, requests);
+    dialog.shown(at);
+    dialog
+}
+
 /// On screen long enough for keys to count.
 fn shown(requests: Vec<Request>, size: (u16, u16)) -> (Dialog, Instant) {
     let begun = Instant::now();
-    let mut dialog = Dialog::new(7, requests, begun);
+    let mut dialog = opened(7, requests, begun);
     drawn(&mut dialog, size);
     (dialog, begun + LATE)
 }
@@ -184,7 +191,7 @@ fn keys_count_once_the_dialog_could_be_read() {
         (&[400, 1200], Some(1200)),
     ] {
         let begun = Instant::now();
-        let mut dialog = Dialog::new(1, vec![command("touch a")], begun);
+        let mut dialog = opened(1, vec![command("touch a")], begun);
         drawn(&mut dialog, (80, 30));
         let mut answered = None;
         for at in typed {
@@ -202,7 +209,7 @@ fn keys_count_once_the_dialog_could_be_read() {
 fn while_somebody_types_the_dialog_waits() {
     let begun = Instant::now();
     let at = |ms| begun + Duration::from_millis(ms);
-    let mut dialog = Dialog::new(1, vec![command("touch a")], begun);
+    let mut dialog = opened(1, vec![command("touch a")], begun);
     assert!(!dialog.waits(at(0)));
     dialog.key(char('x'), at(100));
     assert!(dialog.waits(at(300)) && !dialog.waits(at(400)));
@@ -231,7 +238,7 @@ fn what_was_not_seen_to_its_end_is_not_allowed() {
 #[test]
 fn hidden_characters_are_drawn() {
     let line = "echo a\u{202e}b\u{200b}c\x1b[2K\trm";
-    let drawn = plain(&drawn(&mut Dialog::new(1, vec![command(line)], Instant::now()), (80, 20)));
+    let drawn = plain(&drawn(&mut opened(1, vec![command(line)], Instant::now()), (80, 20)));
     assert!(drawn.contains("echo a⟨U+202E⟩b⟨U+200B⟩c␛[2K"), "{drawn}");
 }
 
@@ -362,7 +369,7 @@ proptest! {
         first in 0_u64..500,
     ) {
         let mut now = Instant::now();
-        let mut dialog = Dialog::new(1, vec![command("touch a"), risky()], now);
+        let mut dialog = opened(1, vec![command("touch a"), risky()], now);
         drawn(&mut dialog, (80, 24));
         now += Duration::from_millis(first);
         for (key, pause) in keys {
@@ -380,7 +387,7 @@ proptest! {
         line in "\\PC{0,80}",
     ) {
         let mut now = Instant::now();
-        let mut dialog = Dialog::new(1, vec![command(&line), risky(), edit()], now);
+        let mut dialog = opened(1, vec![command(&line), risky(), edit()], now);
         for (key, pause) in keys {
             now += Duration::from_millis(pause);
             let seen = dialog.seen.clone();
@@ -395,4 +402,28 @@ proptest! {
             drawn(&mut dialog, (width, height));
         }
     }
+}
+
+#[test]
+fn what_was_hidden_has_to_be_read_anew_before_a_key_counts() {
+    let after = |now: Instant, millis: u64| now + Duration::from_millis(millis);
+    let (mut dialog, now) = shown(vec![command("touch a")], (80, 20));
+    // A list, the pager, an editor or the shell stood in its place.
+    dialog.hidden();
+    assert!(matches!(dialog.key(char('y'), after(now, 10)), Did::Typed(_)));
+    dialog.shown(after(now, 20));
+    assert!(matches!(dialog.key(char('y'), after(now, 400)), Did::Typed(_)));
+    assert!(matches!(dialog.key(char('y'), after(now, 1300)), Did::Answered(_)));
+
+    // A paste went by, to the composer; what ends it goes there, too.
+    let (mut dialog, now) = shown(vec![command("touch a")], (80, 20));
+    dialog.passed_by(now);
+    assert!(dialog.waits(after(now, 100)));
+    let enter = KeyEvent::from(KeyCode::Enter);
+    assert_eq!(dialog.key(enter, after(now, 100)), Did::Typed(enter));
+    assert!(matches!(dialog.key(char('y'), after(now, 1000)), Did::Answered(_)));
+
+    // One that nobody ever saw.
+    let mut dialog = Dialog::new(1, vec![command("touch a")]);
+    assert!(matches!(dialog.key(char('y'), after(now, 60_000)), Did::Typed(_)));
 }

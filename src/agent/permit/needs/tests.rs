@@ -60,6 +60,7 @@ impl Home {
             needs_read: false,
             guards: Guards::default(),
             shell: &shell,
+            elsewhere: Default::default(),
             asked: "",
             spill: &policy.cwd,
             blobs: &NoBlobs,

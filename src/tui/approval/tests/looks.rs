@@ -104,7 +104,7 @@ fn the_dialog_at_three_widths() {
     for width in [40, 80, 120] {
         let mut all = String::new();
         for (name, requests) in kinds() {
-            let mut dialog = Dialog::new(1, requests, Instant::now());
+            let mut dialog = opened(1, requests, Instant::now());
             all += &format!("-- {name}\n{}\n", plain(&wanted(&mut dialog, width)));
         }
         for (name, keys) in entries() {
@@ -122,7 +122,7 @@ fn the_dialog_at_three_widths() {
 fn the_dialog_in_colours() {
     let mut all = String::new();
     for requests in [vec![risky()], vec![command("cargo test cart::")], vec![edit()]] {
-        all += &wanted(&mut Dialog::new(1, requests, Instant::now()), 80);
+        all += &wanted(&mut opened(1, requests, Instant::now()), 80);
         all += "\n\n";
     }
     insta::assert_snapshot!(all.trim_end());
@@ -132,7 +132,7 @@ fn the_dialog_in_colours() {
 fn the_dialog_in_a_terminal_of_twenty_by_five() {
     let mut all = String::new();
     for (name, requests) in kinds() {
-        let mut dialog = Dialog::new(1, requests, Instant::now());
+        let mut dialog = opened(1, requests, Instant::now());
         all += &format!("-- {name}\n{}\n", plain(&drawn(&mut dialog, (20, 5))));
     }
     for (name, keys) in entries() {
