@@ -85,7 +85,7 @@ mod tests {
         let home = tmp.path().canonicalize().unwrap();
         std::fs::create_dir_all(home.join("proj/.git")).unwrap();
         std::fs::create_dir_all(home.join("other")).unwrap();
-        let wish = Wish { home: Some(home.clone()), ..Wish::new(mode, &home.join("proj")) };
+        let wish = Wish { home: Some(home.clone()), ..Wish::new(mode, home.join("proj")) };
         let policy = wish.settle().unwrap().policy;
         let output = output.replace("HOME", home.to_str().unwrap());
         let outcome = for_person(Outcome { exit: Some(1), ..Outcome::failed(output) }, &policy);

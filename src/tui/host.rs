@@ -104,7 +104,7 @@ impl Because {
             Self::Family(pattern) => format!("your default for {pattern}"),
             Self::All => "your default for all models".to_owned(),
             Self::Claims(pattern) => format!("auto: made for {pattern}"),
-            Self::Unclaimed => "auto: fits any model, as none is made for this one alone".to_owned(),
+            Self::Unclaimed => "auto: it suits any model".to_owned(),
             Self::Window => "auto: the window is small".to_owned(),
         }
     }
