@@ -41,7 +41,7 @@ pub use linux::{Linux, intercept};
 #[cfg(unix)]
 pub use none::Plain;
 pub use own::run_with_terminal;
-pub use policy::{By, Lift, PolicyError, Settled, Wish, real};
+pub use policy::{By, Lift, PolicyError, Settled, Wish, broad, real};
 pub use probe::system;
 pub use scratch::Scratch;
 

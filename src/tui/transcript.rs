@@ -39,6 +39,10 @@ pub struct Transcript {
     last: Option<Sort>,
     /// Cells that were unfolded where they stand.
     unfolded: BTreeSet<usize>,
+    /// Something was told in the middle of the reply that streams.
+    mixed: bool,
+    /// The cells before this one stand on the screen in another order.
+    apart: usize,
 }
 
 /// What decides whether an empty row stands between two cells.
@@ -107,7 +111,19 @@ impl Transcript {
     }
 
     /// Adds a cell after what is open.
+    ///
+    /// What is only told while a reply streams stands before or within it: the reply goes on.
     pub fn push(&mut self, cell: Cell, view: View<'_>) {
+        if let (Some(stream), Cell::Told { .. } | Cell::Board(_)) = (&self.reply, &cell) {
+            let begun = stream.begun;
+            self.emit(&cell, view);
+            if begun {
+                self.due.push(Line::default());
+                self.mixed = true;
+            }
+            self.cells.push(cell);
+            return;
+        }
         self.close_reply(None, view);
         self.close_looks(view);
         self.emit(&cell, view);
@@ -277,6 +293,14 @@ impl Transcript {
         if !source.trim().is_empty() {
             self.cells.push(Cell::Reply(source));
         }
+        if std::mem::take(&mut self.mixed) {
+            self.apart = self.cells.len();
+        }
+    }
+
+    /// Whether the rows from a cell on stand on the screen in the order of the cells.
+    pub fn is_in_order(&self, cell: usize) -> bool {
+        !self.mixed && cell >= self.apart
     }
 
     fn emit_reply(&mut self, rows: Vec<Line<'static>>) {

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use serde_json::json;
-use tack::agent::{Answer, Risk, Scope, SessionMode, What};
+use tack::agent::{Answer, Request, Risk, Scope, SessionMode, What};
 use tack::harness::{Harness, Saying, sample_model};
 use tack::model::{Body, Decision, Item, Model, Outcome, Part, State, WireKind};
 use tack::sandbox::Lift;
@@ -198,4 +198,37 @@ fn result(item: &Item) -> Option<&str> {
 
 fn says_done() -> Reply {
     says("done")
+}
+
+/// What a file in it is made for may be done once; that all of it is open from then on is no small thing.
+#[test]
+fn the_home_folder_is_never_opened_for_more_than_once() {
+    let Some(project) = Project::new(SessionMode::Edits) else { return };
+    let server =
+        Server::start(vec![bash("a", "touch ~/made"), bash("b", "echo x >> ~/.bashrc"), says_done()]);
+    let heard = project.play(&server, &["go"], &mut |requests, _| {
+        let offer = &requests[0].offers[0];
+        assert!(offer.session.is_err() && offer.always.is_err(), "{offer:?}");
+        let wish =
+            if requests[0].what == (What::Command { line: "touch ~/made".into(), cwd: cwd(&requests[0]) }) {
+                Answer::Allow { offer: 0, scope: Scope::Session }
+            } else {
+                Answer::Refuse { reason: None }
+            };
+        Some(vec![wish])
+    });
+    assert_eq!(
+        (heard.asked.len(), heard.states()),
+        (2, vec![State::Ok, State::Refused]),
+        "{}",
+        told(&server)
+    );
+    assert!(!project.cell.home().join(".bashrc").exists());
+}
+
+fn cwd(request: &Request) -> std::path::PathBuf {
+    match &request.what {
+        What::Command { cwd, .. } => cwd.clone(),
+        other => panic!("{other:?}"),
+    }
 }

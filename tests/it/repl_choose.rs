@@ -61,9 +61,9 @@ fn model_and_harness_change_while_a_turn_runs() {
     tty.keys("wait\r");
     tty.wait_for("the command", |shown| shown.has("Running until"));
     tty.keys("/model mock/kimi-k2 session\r");
-    tty.wait_for("the model", |shown| shown.has("kimi-k2 under minimal from the next request on"));
+    tty.wait_for("the model", |shown| shown.has("kimi-k2 @ mock under minimal from the next request on"));
     tty.keys("/harness qwen-code\r");
-    tty.wait_for("the harness", |shown| shown.has("kimi-k2 under qwen-code from the next request on"));
+    tty.wait_for("the harness", |shown| shown.has("kimi-k2 @ mock under qwen-code from the next request on"));
     // The statusline still says who speaks.
     assert!(tty.shown().has("kimi-k3 · minimal ·"), "{}", tty.shown().rows.join("\n"));
     std::fs::write(tack.work().join("go"), "").unwrap();
@@ -141,7 +141,7 @@ fn a_model_is_used_next_time_too_or_in_this_session_only() {
     tty.keys("/new\r");
     tty.wait_for("the new session", |shown| shown.count("kimi-k3 @ mock") == 2 && idle(shown));
     tty.keys("/model mock/kimi-k2\r");
-    tty.wait_for("that it is kept", |shown| shown.has("tack starts with kimi-k2 from now on"));
+    tty.wait_for("that it is kept", |shown| shown.has("tack starts with mock/kimi-k2 from now on"));
     assert!(config(&tack).contains("model = \"kimi-k2\""), "{}", config(&tack));
     tty.keys("/model\r");
     tty.wait_for("the list", |shown| shown.has("also next time") && shown.has("mock · "));
@@ -208,7 +208,7 @@ fn all_of_it_goes_by_lines_too() {
     say(&mut tty, "/harness -", "under minimal from the next request on");
     say(&mut tty, "/harness pi default", "pi is the default for mock* from now on");
     say(&mut tty, "/model mock/mock2 test", "mock2: ");
-    say(&mut tty, "/model mock/mock2", "tack starts with mock2 from now on");
+    say(&mut tty, "/model mock/mock2", "tack starts with mock/mock2 from now on");
     say(&mut tty, "/new", "tack 0.");
     let shown = say(&mut tty, "/resume", "goes on with one");
     let row = shown.rows.iter().find(|row| row.contains(": one, ")).unwrap().clone();

@@ -7,7 +7,7 @@ use super::risk::{self, Risk};
 use super::{Approval, Asker, Grants, Offer, Request, Rule, RuleBook, SessionMode, What};
 use crate::agent::harmless::harmless;
 use crate::model::{Action, JobOp, ToolCall};
-use crate::sandbox::Lift;
+use crate::sandbox::{Lift, broad};
 use crate::tools::{ToolCx, Touch, preview, touches, web_host};
 
 /// What decides, besides the call.
@@ -120,8 +120,14 @@ impl Bench<'_> {
         };
         // Each time, somebody has to look at what is written.
         let later = || "it steers what runs outside the sandbox".to_owned();
+        let home = cx.env.iter().find(|(name, _)| name == "HOME").map(|(_, home)| Path::new(home));
+        let broad = lifts.iter().find_map(|lift| match lift {
+            Lift::Path(path) => broad(path, home),
+            Lift::Steering(_) | Lift::GitCommit | Lift::Network | Lift::NoSandbox => None,
+        });
+        let later = || broad.map_or_else(later, str::to_owned);
         let session = match action {
-            _ if risks.contains(&Risk::RunsLater) => Err(later()),
+            _ if broad.is_some() || risks.contains(&Risk::RunsLater) => Err(later()),
             Action::Shell { .. } if risks.contains(&Risk::RunsDownloaded) => {
                 Err("it runs code from the network".to_owned())
             }
@@ -137,7 +143,7 @@ impl Bench<'_> {
             _ => Ok(lasting.join(" and ")),
         };
         let always = match action {
-            _ if risks.contains(&Risk::RunsLater) => Err(later()),
+            _ if broad.is_some() || risks.contains(&Risk::RunsLater) => Err(later()),
             Action::Shell { .. } if risks.contains(&Risk::RunsDownloaded) => {
                 Err("it runs code from the network".to_owned())
             }

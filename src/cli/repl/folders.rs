@@ -5,46 +5,10 @@ use std::path::{Path, PathBuf};
 use super::super::error::CliError;
 use super::super::setup::{self, Base};
 use super::{Repl, held};
-use crate::sandbox::{Mode, Op, Policy, Verdict};
+use crate::sandbox::{Mode, Op, Policy, Verdict, broad};
 
 /// Hidden paths that are named in a sentence.
 const NAMED: usize = 3;
-
-/// What the system itself runs or starts from, and what lies above it.
-const MACHINE: &[&str] = &[
-    "/proc",
-    "/sys",
-    "/dev",
-    "/run",
-    "/boot",
-    "/etc",
-    "/usr",
-    "/bin",
-    "/sbin",
-    "/lib",
-    "/lib32",
-    "/lib64",
-    "/var/lib",
-    "/var/spool",
-    "/var/log",
-    "/System",
-    "/Library",
-];
-
-/// Where folders of many, or of other people, lie.
-const SHARED: &[&str] = &[
-    "/home",
-    "/root",
-    "/Users",
-    "/Applications",
-    "/opt",
-    "/srv",
-    "/mnt",
-    "/media",
-    "/Volumes",
-    "/tmp",
-    "/var/tmp",
-];
 
 impl Repl {
     /// What to say of it.
@@ -117,30 +81,15 @@ fn fits(base: &Base, folder: &Path) -> Result<(), CliError> {
     let shown = folder.display();
     let refused = |why: &str| Err(CliError::usage(format!("{shown} is not made writable: {why}")));
     let home = base.dirs.home.as_deref().and_then(|home| home.canonicalize().ok());
-    if folder == Path::new("/") {
-        return refused("name a folder below it");
-    }
-    if home.is_some_and(|home| home.starts_with(folder)) {
-        return refused("the start-up files of all your programs lie there; name a folder below it");
+    if let Some(why) = broad(folder, home.as_deref()) {
+        return refused(why);
     }
     let own = [&base.dirs.config, &base.dirs.data, &base.dirs.state];
     let own = own.into_iter().flatten().map(|own| crate::sandbox::real(own));
     if own.into_iter().any(|own| folder.starts_with(own)) {
         return refused("tack keeps its settings, keys and sessions there");
     }
-    match owned(folder) {
-        Some(why) => refused(why),
-        None => Ok(()),
-    }
-}
-
-/// Why it is nobody's to hand out.
-fn owned(folder: &Path) -> Option<&'static str> {
-    if MACHINE.iter().any(|own| folder.starts_with(own) || Path::new(own).starts_with(folder)) {
-        return Some("it is the machine's own");
-    }
-    let shared = SHARED.iter().any(|all| folder == Path::new(all));
-    shared.then_some("too much lies there; name a folder below it")
+    Ok(())
 }
 
 /// What lies in the folder and stays hidden.
@@ -155,21 +104,4 @@ fn stays_hidden(policy: &Policy, folder: &Path) -> Option<String> {
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let named = inside.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
     (!inside.is_empty()).then(|| format!("what is hidden in it stays hidden: {named}{more}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_the_machines_or_everybodys_is_not_made_writable() {
-        for folder in
-            ["/usr", "/usr/lib/x", "/lib", "/var", "/var/spool/cron", "/etc", "/home", "/opt", "/mnt"]
-        {
-            assert!(owned(Path::new(folder)).is_some(), "{folder}");
-        }
-        for folder in ["/home/me/other", "/opt/mine", "/var/tmp/x", "/mnt/data", "/srv/www", "/library"] {
-            assert_eq!(owned(Path::new(folder)), None, "{folder}");
-        }
-    }
 }

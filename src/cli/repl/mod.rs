@@ -489,7 +489,7 @@ impl Host for Repl {
         let mut changes = vec![set("model", name), set("model_provider", provider)];
         changes.extend(wish.effort.as_ref().map(|effort| set("model_reasoning_effort", effort)));
         config::apply(&file, &changes).map_err(|error| error.to_string())?;
-        Ok(format!("tack starts with {name} from now on; set in {}", file.display()))
+        Ok(format!("tack starts with {provider}/{name} from now on; set in {}", file.display()))
     }
 
     fn sessions(&self, reach: Reach) -> Vec<SessionRow> {

@@ -8,8 +8,10 @@ use std::path::{Component, Path, PathBuf};
 
 use super::{Caps, GitAccess, Mode, Net, Op, Policy, Verdict, git, secrets};
 
+pub use broad::broad;
 pub use lift::{By, Lift};
 
+mod broad;
 mod lift;
 
 /// Processes one command may have at a time.

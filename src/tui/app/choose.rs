@@ -114,13 +114,17 @@ impl App {
 
     /// Stores a key, and goes back to the list in which its models now are.
     pub(super) fn login(&mut self, provider: String, key: String) -> Want {
+        let id = provider.clone();
         self.aside(
             move |host| host.login(&provider, &key),
-            |app, came| match came {
+            move |app, came| match came {
                 Ok(said) => {
                     app.tell(Tone::Dim, said);
-                    app.model_command("");
-                    Want::Frame
+                    // Who speaks goes on with the new key.
+                    match app.facts.mute || app.due().model.provider != id {
+                        true => app.model_command(""),
+                        false => app.speak_anew(),
+                    }
                 }
                 Err(why) => {
                     app.tell(Tone::Error, why);

@@ -91,6 +91,10 @@ impl App {
             self.note("nothing is folded here; ctrl+t shows everything");
             return Ok(());
         };
+        if !self.transcript.is_in_order(cell) {
+            self.pager = Some(Pager::at(cell));
+            return Ok(());
+        }
         // What is due stands below the cell then.
         self.draw(screen, now)?;
         let view = view(self.size, &self.palette);

@@ -34,7 +34,7 @@ use super::approval::{Dialog, NewText};
 use super::board;
 use super::cell::{self, Cell, Fold, Tone, View};
 use super::composer::{Command, Composer, Draft, Keymap, Settings};
-use super::host::{Facts, Host, Link, Opened, Speaks};
+use super::host::{Facts, Host, Link, Opened, Speaks, Windows};
 use super::live::Live;
 use super::overlay::Overlay;
 use super::overlay::harness::History;
@@ -116,6 +116,7 @@ pub struct App {
     again_next: bool,
     /// How often somebody was wished to be spoken to.
     wishes: u64,
+    windows: Windows,
     /// Who was wished for last, while that is on its way.
     aim: Option<speak::Aim>,
     /// How often a list to choose from was asked for.
@@ -233,6 +234,7 @@ impl App {
             offer: None,
             again_next: false,
             wishes: 0,
+            windows: Windows::default(),
             aim: None,
             listed: 0,
             learning: None,

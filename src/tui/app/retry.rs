@@ -88,7 +88,7 @@ impl App {
             return None;
         }
         if letter == 's' && self.live.as_ref().is_some_and(crate::tui::live::Live::waits_for_limit) {
-            return Some(self.pick_model(Purpose::Switch));
+            return Some(self.pick_model(Purpose::Meanwhile));
         }
         let offer = self.offer.filter(|offer| offer.shown && self.may_offer())?;
         match letter {

@@ -5,6 +5,7 @@ use std::time::Instant;
 use crate::agent::Aside;
 
 use super::{App, Want};
+use crate::model::Model;
 use crate::tui::cell::Tone;
 use crate::tui::host::{self, Because, Host, Lasts, Speaks, Spoken, Wish};
 
@@ -37,6 +38,12 @@ impl App {
         let at = wish.model.map(|(provider, _)| provider).unwrap_or_default();
         let wish = Wish { harness: wish.harness, lasts, ..Wish::default() };
         self.aim_at(Aim { wish, typed: Some((typed.to_owned(), at)), chosen: Some(lasts) })
+    }
+
+    /// Goes on with the same, made anew: something that they are made with changed.
+    pub(super) fn speak_anew(&mut self) -> Want {
+        let aim = self.aimed();
+        self.aim_at(aim)
     }
 
     /// A model was chosen: unless that is for this session alone it is the one that tack starts with. The
@@ -147,7 +154,8 @@ impl App {
         self.wishes
     }
 
-    fn spoken(&mut self, spoken: Spoken) {
+    fn spoken(&mut self, mut spoken: Spoken) {
+        self.windows.fill(&mut spoken);
         let Spoken { speaker, speaks, warnings, notes } = spoken;
         for note in notes {
             self.tell(Tone::Dim, note);
@@ -200,7 +208,8 @@ impl App {
             self.before = Some(now);
         }
         if self.working() {
-            let said = format!("{} under {} from the next request on", speaks.model.name, speaks.harness);
+            let Model { name, provider, .. } = &speaks.model;
+            let said = format!("{name} @ {provider} under {} from the next request on", speaks.harness);
             self.tell(Tone::Dim, said);
         }
         self.next = Some(speaks.clone());

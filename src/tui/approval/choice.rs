@@ -1,6 +1,6 @@
 //! What a person can answer to one request, in words that the screen and the plain session share.
 
-use crate::agent::{Answer, Request, Risk, Scope, What};
+use crate::agent::{Answer, Request, Risk, What};
 use crate::sandbox::Lift;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,8 +126,9 @@ pub fn revision(request: &Request, texts: Vec<String>) -> Result<Answer, String>
         same &= kept;
         all.push(Some(if kept { after.clone() } else { text }));
     }
-    Ok(match same {
-        true => Answer::Allow { offer: 0, scope: Scope::Once },
-        false => Answer::Revised { texts: all },
-    })
+    // Left without saving, or by an editor that does not wait: no yes.
+    match same {
+        true => Err("nothing was changed; y makes the edit as it is".to_owned()),
+        false => Ok(Answer::Revised { texts: all }),
+    }
 }

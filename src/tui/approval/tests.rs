@@ -302,11 +302,12 @@ fn new_texts_are_edited_elsewhere_and_taken_back() {
         What::Edit { files } => (files[0].before.clone().unwrap(), files[0].after.clone().unwrap()),
         other => panic!("{other:?}"),
     };
-    let once = Answer::Allow { offer: 0, scope: Scope::Once };
+    let same = Err("nothing was changed; y makes the edit as it is");
     let revised = |text: &str| Answer::Revised { texts: vec![None, Some(text.into())] };
     for (came, want) in [
-        (Ok(vec![after.clone()]), Ok(once.clone())),
-        (Ok(vec![format!("{after}\n")]), Ok(once)),
+        // Left without saving, or by an editor that does not wait.
+        (Ok(vec![after.clone()]), same.clone()),
+        (Ok(vec![format!("{after}\n")]), same),
         (Ok(vec!["mine\n".to_owned()]), Ok(revised("mine\n"))),
         (Ok(vec![before.clone()]), Ok(revised(&before))),
         (Ok(vec![String::new()]), Err("src/cart.rs came back empty, so nothing was written")),

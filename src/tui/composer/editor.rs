@@ -8,6 +8,8 @@ use super::private;
 
 /// Characters of a file's name that are kept.
 const NAME: usize = 40;
+/// Bytes that are taken back.
+const MOST: u64 = 16 << 20;
 
 /// The command of `$VISUAL` or `$EDITOR` as program and arguments, the file not yet among them; what the
 /// system has if neither is set. None if the variable cannot be read as a command.
@@ -27,6 +29,7 @@ pub fn command(env: impl Fn(&str) -> Option<String>) -> Option<Vec<String>> {
 /// A text in a file of its own, which only its owner can read; gone when this is dropped.
 pub struct Text {
     path: PathBuf,
+    folder: PathBuf,
 }
 
 impl Text {
@@ -42,9 +45,12 @@ impl Text {
         let name: String =
             name.chars().map(|c| if c.is_alphanumeric() || ".-_".contains(c) { c } else { '_' }).collect();
         let from = name.char_indices().rev().take(NAME).last().map_or(0, |(at, _)| at);
-        let path = dir.join(format!("tack-{}-{}", uuid::Uuid::now_v7(), &name[from..]));
-        let mut file = private::make_new(&path)?;
-        let new = Self { path };
+        // In a folder of its own: what an editor does around the file does not reach the files of others.
+        let folder = dir.join(format!("tack-{}", uuid::Uuid::now_v7()));
+        private::make_dir(&folder)?;
+        let path = folder.join(format!("tack-{}", &name[from..]));
+        let new = Self { path, folder };
+        let mut file = private::make_new(&new.path)?;
         file.write_all(text.as_bytes())?;
         Ok(new)
     }
@@ -55,19 +61,31 @@ impl Text {
 
     /// What the editor left, without the line end that editors add.
     pub fn read(&self) -> io::Result<String> {
-        let text = std::fs::read(&self.path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())?;
+        let text = String::from_utf8_lossy(&self.bytes()?).into_owned();
         let text = text.replace("\r\n", "\n");
         Ok(text.strip_suffix('\n').map_or_else(|| text.clone(), str::to_owned))
     }
 
     /// What the editor left, to the byte.
     pub fn exact(&self) -> io::Result<String> {
-        std::fs::read_to_string(&self.path)
+        String::from_utf8(self.bytes()?)
+            .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "what the editor left is not UTF-8"))
+    }
+
+    /// Only of a plain file: whatever else an editor leaves may have no end, or be somebody else's.
+    fn bytes(&self) -> io::Result<Vec<u8>> {
+        let about = self.path.symlink_metadata()?;
+        let odd = match about.is_file() {
+            true if about.len() <= MOST => return std::fs::read(&self.path),
+            true => "the text became too large for a message or a file",
+            false => "the editor left no plain file",
+        };
+        Err(io::Error::new(io::ErrorKind::InvalidData, odd))
     }
 }
 
 impl Drop for Text {
     fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.path);
+        let _ = std::fs::remove_dir_all(&self.folder);
     }
 }

@@ -43,6 +43,11 @@ fn create(path: &Path) -> io::Result<File> {
     options().write(true).create(true).truncate(true).open(path)
 }
 
+/// Makes a folder that must not exist yet.
+pub(super) fn make_dir(path: &Path) -> io::Result<()> {
+    builder().create(path)
+}
+
 /// Makes a file that must not exist yet.
 pub(super) fn make_new(path: &Path) -> io::Result<File> {
     options().write(true).create_new(true).open(path)

@@ -14,8 +14,10 @@ use crate::tui::text;
 /// What the picker is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// Another model for this session.
+    /// Another model, from now on.
     Switch,
+    /// Another model for this session, as the one in use cannot be had now.
+    Meanwhile,
     /// The first start: nobody chose one yet.
     First,
 }
@@ -91,8 +93,13 @@ impl ModelPicker {
         let mut listed = Vec::new();
         let mut group = String::new();
         // At the first start a row of its own leads to providers without a key.
-        let listable = |model: &ModelRow| purpose == Purpose::Switch || is_model(model);
-        for model in models.into_iter().filter(listable) {
+        let listable = |model: &ModelRow| purpose != Purpose::First || is_model(model);
+        for mut model in models.into_iter().filter(listable) {
+            let current = (&model.provider, &model.name) == (&now.0, &now.1);
+            if current {
+                // What was learnt of it since.
+                model.window = speaks.model.window.or(model.window);
+            }
             // A provider without a key has one row, which stands back.
             let title = match model.name.is_empty() {
                 true => String::new(),
@@ -103,7 +110,6 @@ impl ModelPicker {
                 rows.push(None);
             }
             group = title;
-            let current = (&model.provider, &model.name) == (&now.0, &now.1);
             listed.push(row(&model, current));
             rows.push(Some(model));
         }
@@ -118,6 +124,9 @@ impl ModelPicker {
 
     pub fn key(&mut self, key: KeyEvent) -> Did {
         let other = match self.list.key(key) {
+            list::Did::Chose(row) if self.purpose == Purpose::Meanwhile => {
+                return self.chosen(row, Lasts::Session);
+            }
             list::Did::Chose(row) => return self.chosen(row, Lasts::Run),
             list::Did::Left => return Did::Left,
             list::Did::Redraw => return Did::Redraw,
@@ -200,7 +209,7 @@ impl ModelPicker {
             (false, _) => format!("filter: {filter}   {shown} of {all}"),
         };
         let title = match (self.purpose, models) {
-            (Purpose::Switch, _) => "Model",
+            (Purpose::Switch | Purpose::Meanwhile, _) => "Model",
             (Purpose::First, 0) => "No model is set up yet: no server answers here, no key is set",
             (Purpose::First, _) => "No model is set up yet. Found on this machine:",
         };
@@ -208,7 +217,7 @@ impl ModelPicker {
             Line::from(vec![Span::styled(title, p.strong), Span::styled(format!("   {right}"), p.dim)]);
         let under = self.list.under().and_then(|row| self.rows.get(row)?.as_ref());
         // At the first start there is more to choose than to read.
-        let asked = under.filter(|_| self.purpose == Purpose::Switch);
+        let asked = under.filter(|_| self.purpose != Purpose::First);
         let detail = asked.map(|model| details(model, p)).unwrap_or_default();
         let (said, keys) = (self.said(p), self.keys());
         let none = match all {
@@ -231,7 +240,7 @@ impl ModelPicker {
             _ => {}
         }
         let model = under.and_then(|row| self.rows.get(row)?.as_ref()).filter(|model| is_model(model));
-        if let (Some(model), Purpose::Switch) = (model, self.purpose) {
+        if let (Some(model), Purpose::Switch | Purpose::Meanwhile) = (model, self.purpose) {
             let harness = match (&self.stays, &model.harness) {
                 (Some(id), _) => id.clone(),
                 (None, Some((id, because))) => format!("{id}{}", because.mark()),
@@ -255,13 +264,16 @@ impl ModelPicker {
     fn keys(&self) -> String {
         let under = self.list.under().and_then(|row| self.rows.get(row)?.as_ref());
         let esc = match self.purpose {
-            Purpose::Switch => "esc",
+            Purpose::Switch | Purpose::Meanwhile => "esc",
             Purpose::First => "esc look around without a model",
         };
         let keys = match (under, self.purpose) {
             (Some(model), _) if !is_model(model) => "enter add its key",
             (None, Purpose::First) => "enter choose",
             (Some(_), Purpose::First) => "enter use · ctrl+t test call",
+            (_, Purpose::Meanwhile) => {
+                "enter use in this session · ←→ effort · alt+h harness · ctrl+t test call"
+            }
             (_, Purpose::Switch) => {
                 "enter use, also next time · ctrl+s this session only · ←→ effort · alt+h harness · ctrl+t test call"
             }

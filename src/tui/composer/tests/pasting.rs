@@ -165,6 +165,7 @@ fn an_editor_gets_the_text_and_gives_it_back() {
         assert_eq!(mode & 0o777, 0o600);
     }
     std::fs::write(file.path(), "now [image 1 · 10 B] last\n").unwrap();
+    assert_eq!(file.exact().unwrap(), "now [image 1 · 10 B] last\n");
     kit.composer.set_text(&file.read().unwrap());
     let gone = file.path().to_owned();
     drop(file);
@@ -172,6 +173,33 @@ fn an_editor_gets_the_text_and_gives_it_back() {
     assert_eq!(kit.text(), "now [image 1 · 10 B] last|");
     let Did::Send(draft) = kit.keys("enter") else { panic!("not sent") };
     assert_eq!((draft.text.as_str(), draft.images.len()), ("now [image 1] last", 1));
+}
+
+#[cfg(unix)]
+#[test]
+fn of_what_an_editor_leaves_only_a_plain_file_is_taken() {
+    let kit = Kit::new();
+    let file = editor::Text::write(kit.folder.path(), "text").unwrap();
+    let secret = kit.folder.path().join("secret");
+    std::fs::write(&secret, "of somebody else").unwrap();
+    for leave in [
+        |path: &std::path::Path, secret: &std::path::Path| std::os::unix::fs::symlink(secret, path).unwrap(),
+        |path: &std::path::Path, _: &std::path::Path| std::os::unix::fs::symlink("/dev/zero", path).unwrap(),
+        |path: &std::path::Path, _: &std::path::Path| {
+            let made = std::process::Command::new("mkfifo").arg(path).status();
+            assert!(made.unwrap().success());
+        },
+        |path: &std::path::Path, _: &std::path::Path| std::fs::create_dir(path).unwrap(),
+    ] {
+        let _ = std::fs::remove_file(file.path());
+        leave(file.path(), &secret);
+        assert!(file.read().is_err() && file.exact().is_err());
+    }
+    // What lies around it is its own: a program that tidies up there takes nobody else's.
+    assert_ne!(file.path().parent(), Some(kit.folder.path()));
+    let folder = file.path().parent().unwrap().to_owned();
+    drop(file);
+    assert!(!folder.exists() && secret.exists());
 }
 
 #[test]

@@ -146,7 +146,9 @@ impl<W: Write> Screen<W> {
         let height = if self.full.is_some() { self.size.height } else { height.clamp(1, self.size.height) };
         let area = Rect::new(0, 0, self.size.width, height);
         let mut buffer = Buffer::empty(area);
-        let cursor = draw(area, &mut buffer);
+        // Never outside of what is drawn: it would make rows that nobody counts.
+        let last = (area.width.saturating_sub(1), area.height.saturating_sub(1));
+        let cursor = draw(area, &mut buffer).map(|at| Position::new(at.x.min(last.0), at.y.min(last.1)));
         let mut rows = if self.full.is_some() { Vec::new() } else { self.take_pending() };
         let above = rows.len();
         rows.extend((0..height).map(|y| Row::of_buffer(&buffer, y)));

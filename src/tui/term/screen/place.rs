@@ -98,12 +98,16 @@ impl<W: Write> Screen<W> {
     fn standing(&mut self) -> Stood {
         let (row, column) = self.view.cursor();
         let (whole, head) = (std::mem::take(&mut self.ghosts.lines), std::mem::take(&mut self.ghosts.head));
-        let line = whole.len() + row;
         let inset = if row == 0 { head.iter().map(|width| usize::from(*width)).sum() } else { 0 };
         let mut lines = whole;
         let first = lines.len();
         lines.extend(self.view.widths());
+        if lines.len() == first {
+            lines.push(Vec::new());
+        }
         lines[first].splice(0..0, head);
+        // Where the cursor was wanted below the last row, it stands in it.
+        let line = (first + row).min(lines.len() - 1);
         Stood { lines, line, column: inset + column, extra: 0, lost: 0 }
     }
 

@@ -96,6 +96,20 @@ fn lines_go_above_the_viewport_once() {
 }
 
 #[test]
+fn a_cursor_that_is_wanted_below_the_last_row_stands_in_it() {
+    let mut bench = Bench::new(40, 10);
+    bench.frame(&["one", "two"]);
+    bench.screen.frame(2, |_, _| Some(Position::new(99, 7))).unwrap();
+    bench.flush();
+    assert_eq!(bench.cursor(), (39, 1));
+    for (width, height) in [(20, 10), (20, 1), (1, 1), (60, 20)] {
+        bench.resize(width, height);
+        bench.frame(&["one"]);
+    }
+    assert_eq!(bench.lines().iter().filter(|line| *line == "one").count(), 1);
+}
+
+#[test]
 fn a_line_the_shell_left_open_stays() {
     for (left, want) in [("", "> x"), ("p", "p"), ("partial", "partial"), ("12345678", "12345678")] {
         let mut bench = Bench::new(8, 5);
