@@ -12,7 +12,7 @@ use tokio::sync::{Notify, mpsc::Receiver, oneshot};
 
 use super::compact::Press;
 use super::permit::{Answer, Stance};
-use super::{Agent, Changes, Event, Filling, Holds};
+use super::{Agent, Changes, Event, Filling, Holds, own};
 use crate::harness::{Harness, Live, Saying};
 use crate::model::{Action, Model, NoteKind, Said, ToolCall};
 use crate::sandbox::Policy;
@@ -286,6 +286,7 @@ impl Agent {
             let under = self.under(&[]);
             self.act(&call.action, &self.tool_cx(&call, (&rules, &spill), &under)).await
         };
+        let shown = own::for_person(outcome.clone(), &self.policy);
         if told == Told::Model {
             let text = self.harness.say(&Saying::Ran {
                 command: &command,
@@ -294,7 +295,7 @@ impl Agent {
             });
             self.note(NoteKind::Ran, text).await;
         }
-        self.out.send(Event::Ran { command, outcome: Box::new(outcome) }).await;
+        self.out.send(Event::Ran { command, outcome: Box::new(shown) }).await;
         let end = match self.stopper.stopped() {
             true => super::End::Interrupted,
             false => super::End::Completed { message: None },

@@ -34,9 +34,8 @@ impl Agent {
                 }
             }
         }
-        parts.sort_by_key(|(_, tokens)| std::cmp::Reverse(*tokens));
         let spec = |tool: &ToolSpec| tool.name.len() + tool.about.len() + tool.schema.to_string().len();
-        Filling {
+        let filling = Filling {
             system: tokens(prompt.system.iter().map(String::len).sum()),
             tools: tokens(prompt.tools.iter().map(spec).sum()),
             parts,
@@ -44,7 +43,28 @@ impl Agent {
             window: self.model.window,
             compacts_at: self.room(),
             masked: self.harness.masked(&self.view()).results,
+        };
+        filling.whole()
+    }
+}
+
+impl Filling {
+    /// Its parts, which are known by their bytes, in tokens that make up what the server counted.
+    fn whole(mut self) -> Self {
+        let used = self.used;
+        let mut parts: Vec<&mut u64> = [&mut self.system, &mut self.tools].into_iter().collect();
+        parts.extend(self.parts.iter_mut().map(|(_, tokens)| tokens));
+        let sum: u64 = parts.iter().map(|tokens| **tokens).sum();
+        if sum > 0 && used > 0 {
+            parts.iter_mut().for_each(|tokens| **tokens = tokens.saturating_mul(used) / sum);
+            let lost = used - parts.iter().map(|tokens| **tokens).sum::<u64>().min(used);
+            // What rounding left out shows least where most is.
+            if let Some(largest) = parts.into_iter().max() {
+                *largest += lost;
+            }
         }
+        self.parts.sort_by_key(|(_, tokens)| std::cmp::Reverse(*tokens));
+        self
     }
 }
 
@@ -62,6 +82,25 @@ fn kind(role: Role, piece: &Piece) -> (&'static str, usize) {
         Piece::Call { name, args, .. } => ("calls", name.len() + args.len()),
         Piece::Result { pieces, .. } => {
             ("results", pieces.iter().map(|piece| kind(Role::Tool, piece).1).sum())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parts_are_as_many_as_the_server_counted() {
+        for (used, system, parts) in
+            [(1_100, 630, [100, 237]), (7, 3, [2, 4]), (90, 400, [1, 200]), (0, 5, [1, 2])]
+        {
+            let parts = vec![("replies", parts[0]), ("results", parts[1])];
+            let filling = Filling { used, system, parts, ..Filling::default() }.whole();
+            let sum =
+                filling.system + filling.tools + filling.parts.iter().map(|(_, tokens)| tokens).sum::<u64>();
+            assert_eq!(sum, if used == 0 { 8 } else { used }, "{filling:?}");
+            assert_eq!(filling.parts[0].0, "results", "the largest first");
         }
     }
 }

@@ -18,6 +18,7 @@ mod harmless;
 mod instructions;
 mod live;
 mod named;
+mod own;
 mod permit;
 mod programs;
 mod project;

@@ -63,7 +63,7 @@ impl Text {
     }
 
     fn ended(&self, action: &Action, outcome: &Outcome) {
-        let mut line = format!("• {}", action.title());
+        let mut line = format!("• {}", action.title_with(outcome));
         let style = match (outcome.state, outcome.exit) {
             (State::Ok, None | Some(0)) => Style::Plain,
             (State::Ok | State::Failed, Some(code)) => {

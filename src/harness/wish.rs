@@ -47,6 +47,15 @@ const LEAD: &[&str] = &[
 ];
 const POLITE: &[&str] = &["can you", "could you", "would you", "will you", "please"];
 
+/// Words that are said to be polite. A request of few words that begins so wants no work.
+#[rustfmt::skip]
+const TALK: &[&str] = &[
+    "bonjour", "bye", "ciao", "cool", "danke", "good", "goodbye", "gracias", "great", "hallo", "hello", "hey", "hi",
+    "hola", "merci", "moin", "nice", "salut", "servus", "thank", "thanks", "thx", "yo", "你好", "谢谢",
+];
+/// Most words of such a request.
+const TALK_WORDS: usize = 4;
+
 /// Words of requests that are about something that does not work.
 #[rustfmt::skip]
 const BROKEN: &[&str] = &[
@@ -65,8 +74,20 @@ pub fn asks_for_change(request: &str) -> bool {
 pub fn only_asks(request: &str) -> bool {
     let request = request.to_lowercase();
     let looks = |word: &str| ASKS.contains(&word) || LOOKS.contains(&word);
+    if is_talk(&request) {
+        return true;
+    }
     let asks = |sentence: &str| sentence.ends_with(['?', '？']) || opening(sentence).is_none_or(looks);
     !asks_for_change(&request) && sentences(&request).iter().all(|sentence| asks(sentence))
+}
+
+/// `request` is in small letters.
+fn is_talk(request: &str) -> bool {
+    let polite = words(request).next().is_some_and(|word| TALK.contains(&word));
+    polite
+        && words(request).count() <= TALK_WORDS
+        && !asks_for_change(request)
+        && !request.contains(['.', '`', '/'])
 }
 
 /// Whether the request may be about the very thing that a failing check tells of.
@@ -169,6 +190,14 @@ mod tests {
             ("Explain main. Then list its callers.", true),
             ("Behebe den Fehler in calc.py", false),
             ("corrige el error", false),
+            ("hi", true),
+            ("Hello there!", true),
+            ("thanks, great work", true),
+            ("你好", true),
+            ("hi, fix the sum", false),
+            ("hello.py", false),
+            ("good tests in calc.py", false),
+            ("hello world program in Rust please", false),
             ("Can you add a test?", false),
             ("Where is the bug? Fix it.", false),
         ];

@@ -308,6 +308,18 @@ pub enum Decision {
 }
 
 impl Decision {
+    /// What came of being asked for `what`: a changed command ran in its place.
+    pub fn about<'a>(&'a self, what: &'a str) -> &'a str {
+        match self {
+            Self::Edited { command } => command,
+            Self::Once { .. }
+            | Self::Session { .. }
+            | Self::Always { .. }
+            | Self::Revised { .. }
+            | Self::Refused { .. } => what,
+        }
+    }
+
     /// In a word or two, and by a mark.
     pub fn words(&self) -> String {
         let with = |lifts: &[String]| match lifts {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::item::Part;
-use super::{Action, Glob, Grep, JobOp, Read, Reply, TaskOp, TodoStatus};
+use super::{Action, Glob, Grep, JobOp, Outcome, Read, Reply, State, TaskOp, TodoStatus};
 
 /// Longest title, in characters.
 const LONGEST: usize = 100;
@@ -57,6 +57,42 @@ impl Action {
             Self::Unknown { name, .. } => format!("Could not run {name}"),
         };
         one_line(&title)
+    }
+}
+
+/// What was done, and what was to be done.
+const VERBS: &[(&str, &str)] = &[
+    ("Ran", "Run"),
+    ("Started", "Start"),
+    ("Typed", "Type"),
+    ("Looked", "Look"),
+    ("Listed", "List"),
+    ("Waited", "Wait"),
+    ("Stopped", "Stop"),
+    ("Wrote", "Write"),
+    ("Edited", "Edit"),
+    ("Took", "Take"),
+    ("Applied", "Apply"),
+    ("Searched", "Search"),
+    ("Changed", "Change"),
+    ("Removed", "Remove"),
+    ("Fetched", "Fetch"),
+    ("Handed", "Hand"),
+];
+
+impl Action {
+    /// The title with this outcome: one that did not come about claims nothing, as in `Edit src/cart.rs`.
+    pub fn title_with(&self, outcome: &Outcome) -> String {
+        let title = self.title();
+        let happened = match outcome.state {
+            State::Ok | State::TimedOut | State::Interrupted => true,
+            State::Failed => {
+                matches!(self, Self::Shell { .. } | Self::Script { .. }) && outcome.exit.is_some()
+            }
+            State::Refused => false,
+        };
+        let aim = |&(past, aim): &(&str, &str)| Some(format!("{aim}{}", title.strip_prefix(past)?));
+        if happened { title } else { VERBS.iter().find_map(aim).unwrap_or(title) }
     }
 }
 

@@ -139,7 +139,8 @@ impl Toolbox {
         }
     }
 
-    /// The refusal shows the lines, so that the same call can be made again.
+    /// The refusal shows the lines, so that the same call can be made again. They come last: what stands
+    /// below them is taken for more of the file.
     fn show_unseen(
         &self,
         cx: &ToolCx<'_>,
@@ -161,13 +162,13 @@ impl Toolbox {
         let left = unseen.len() - shown.len();
         let name = path::show_str(plan.raw);
         let next = match left {
-            0 => "Send the same again if it still fits".to_owned(),
-            _ => format!("{} more are unseen; read them first", words::count(left, "line")),
+            0 => "Look at what stands there, and send the same again if it still fits".to_owned(),
+            _ => format!("Read the file first: {} more are unseen", words::count(left, "line")),
         };
         let (first, last) = (unseen[0], unseen[unseen.len() - 1]);
         let have = if unseen.len() == 1 { "has" } else { "have" };
         let text = format!(
-            "{name} was left as it is: {} of it, which this would change, {have} not been shown yet:\n{}\n{next}",
+            "{name} was left as it is: {} of it, which this would change, {have} not been shown yet. {next}.\n=== {name} as it is ===\n{}",
             words::span(first, last),
             shown.join("\n"),
         );
@@ -195,7 +196,7 @@ impl Parsed {
         (Self { parses: Some(made.parses), findings: made.new }, made.breaks)
     }
 
-    /// What was refused, the fact behind it, what stands there and what would, the next call.
+    /// What was refused, the fact behind it, the next call, what stands there and what would.
     fn refusal(&self, plan: &Plan<'_>, old: &Loaded) -> Outcome {
         let (before, after) = (read(&old.raw), read(plan.after));
         let (before, after): (Vec<&str>, Vec<&str>) =
@@ -210,7 +211,7 @@ impl Parsed {
         let first = if near { wrong.saturating_sub(3) } else { place.new.start.saturating_sub(1) };
         let made = window(&after, first.max(place.new.start.saturating_sub(1)));
         let text = format!(
-            "{} was left as it is, because it would not parse: {}. There now:\n{there}\nWith the change:\n{made}\nSend the change again with that put right",
+            "{} was left as it is, because it would not parse: {}. Send the change again with that put right.\n=== there now ===\n{there}\n=== with the change ===\n{made}",
             path::show_str(plan.raw),
             self.list("; "),
         );

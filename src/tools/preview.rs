@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use super::patch_text::{self, Section};
-use super::{ToolCx, change, diff, hunk, insert, path, splice};
+use super::{ToolCx, change, diff, hunk, insert, path, rewrite, splice};
 use crate::model::{Action, Edit, Outcome, WriteMode};
 use crate::sandbox::Op;
 
@@ -75,6 +75,7 @@ pub fn preview(action: &Action, cx: &ToolCx<'_>) -> Option<Vec<Preview>> {
                 Some(text.clone().into_bytes())
             }
         }),
+        Action::Rewrite { path, text } => one(path, &|old| rewrite::made(cx, path, (old, text))),
         Action::Edit { path, edits, .. } => one(path, &|old| edited(old.unwrap_or_default(), edits)),
         Action::Insert { path, line, text } => one(path, &|old| insert::made(old?, *line, text)),
         Action::Patch { .. } | Action::Diff { .. } => {

@@ -39,6 +39,30 @@ fn rewrite(toolbox: &Toolbox, cx: &ToolCx<'_>, raw: &str, new: &str) -> Result<O
     }
 }
 
+/// What it would make of a file; None where it would be refused.
+pub(super) fn made(cx: &ToolCx<'_>, raw: &str, (old, new): (Option<&[u8]>, &str)) -> Option<Vec<u8>> {
+    let form = old.and_then(Text::decode).filter(|form| !form.bytes.is_empty());
+    let (Some(form), true) = (form, cx.guards.keep_names) else {
+        return Some(write::in_form(old, new).0);
+    };
+    let before = text::normal(&String::from_utf8_lossy(&form.bytes));
+    match fit(cx, raw, (&before, &text::normal(new))).ok()? {
+        Adapted::Whole(text) => {
+            let text = ended(&before, text);
+            Some(write::in_form(old, mixed(&form.bytes, &before, &text).as_ref().unwrap_or(&text)).0)
+        }
+        Adapted::Parts { text, .. } => change::encode(raw, &form, &graft(&form.bytes, &before, &text)).ok(),
+    }
+}
+
+/// The text with the end that the file has.
+fn ended(before: &str, mut text: String) -> String {
+    if before.ends_with('\n') && !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text
+}
+
 /// What the answer is. A name may be gone where the person asked for that.
 fn fit(cx: &ToolCx<'_>, raw: &str, (before, answer): (&str, &str)) -> Result<Adapted, Outcome> {
     match code::adapt(raw, before, answer, &Going::asked(cx.asked)) {
@@ -58,11 +82,9 @@ fn whole(
     toolbox: &Toolbox,
     cx: &ToolCx<'_>,
     raw: &str,
-    (old, before, mut text): (&Loaded, &str, String),
+    (old, before, text): (&Loaded, &str, String),
 ) -> Result<Outcome, Outcome> {
-    if before.ends_with('\n') && !text.is_empty() && !text.ends_with('\n') {
-        text.push('\n');
-    }
+    let text = ended(before, text);
     if text == before {
         return Err(same(raw));
     }

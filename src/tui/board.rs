@@ -11,7 +11,7 @@ use super::overlay::harness::tokens;
 use super::palette::Palette;
 use super::text;
 use crate::agent::{Allowed, Changes, Filling, Rule, SessionMode};
-use crate::model::FileChange;
+use crate::model::{Class, FileChange};
 use crate::sandbox::{GitAccess, Mode, Net};
 use crate::tools::Job;
 
@@ -41,7 +41,15 @@ pub fn status(facts: &Facts, spent: &Spent, session: Option<&str>, p: &Palette) 
         model.window.map_or_else(|| "not known".to_owned(), |window| format!("{} tokens", tokens(window)));
     let who = match facts.mute {
         true => "none yet: /model lists what is on this machine".to_owned(),
-        false => format!("{} @ {} · class {}", model.name, model.provider, model.class.letter()),
+        false => {
+            format!(
+                "{} @ {} · class {}, {}",
+                model.name,
+                model.provider,
+                model.class.letter(),
+                size(model.class)
+            )
+        }
     };
     let files = if facts.instructions.is_empty() { "none".to_owned() } else { facts.instructions.join(", ") };
     let rows = [
@@ -61,6 +69,16 @@ pub fn status(facts: &Facts, spent: &Spent, session: Option<&str>, p: &Palette) 
         Line::from(vec![Span::styled(format!("{name:<13} "), p.dim), Span::raw(what)])
     };
     rows.into_iter().map(row).collect()
+}
+
+/// What a class of models is to a person.
+fn size(class: Class) -> &'static str {
+    match class {
+        Class::S => "a small model",
+        Class::M => "a middling model",
+        Class::L => "a large model",
+        Class::F => "a hosted model",
+    }
 }
 
 /// What fills the window, by part.

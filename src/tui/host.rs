@@ -105,7 +105,7 @@ impl Because {
             Self::Family(pattern) => format!("your default for {pattern}"),
             Self::All => "your default for all models".to_owned(),
             Self::Claims(pattern) => format!("auto: made for {pattern}"),
-            Self::Unclaimed => "auto: none is made for this model".to_owned(),
+            Self::Unclaimed => "auto: it suits any model".to_owned(),
             Self::Window => "auto: the window is small".to_owned(),
         }
     }

@@ -199,7 +199,7 @@ impl Transcript {
                 break;
             }
             let mut rows = self.rows_of(at, view);
-            let before = at.checked_sub(1).map(|at| sort(&self.cells[at]));
+            let before = self.cells[..at].iter().rfind(|cell| !cell.is_silent()).map(sort);
             if gap(before, sort(cell)) && !rows.is_empty() {
                 rows.insert(0, Line::default());
             }

@@ -236,7 +236,7 @@ fn a_refusal_tells_the_model_why_and_leaves_nothing() {
         refuse("use the project folder")
     });
     assert_eq!(heard.states(), [State::Refused]);
-    assert!(told(&server).contains("and says: use the project folder"), "{}", told(&server));
+    assert!(told(&server).contains("The user says: use the project folder"), "{}", told(&server));
     assert!(!path.exists());
     assert_eq!(heard.decided(), [Decision::Refused { reason: Some("use the project folder".into()) }]);
     let server =

@@ -173,7 +173,8 @@ async fn what_a_person_says_reaches_the_model_in_every_dialect() {
                 let Some(sent) = sent(&*harness, call, (wire, Outcome::refused(text.clone()))).await else {
                     continue;
                 };
-                let told = sent.contains("did not allow this call and says: use the package");
+                let told =
+                    sent.contains("The user says: use the package") && !sent.contains("go on without it");
                 assert!(told, "{} {wire:?}: {sent}", harness.id());
             }
             let diff = format!("{}\n-'hi'\n+'mine'", harness.say(&Saying::Revised).trim_end());

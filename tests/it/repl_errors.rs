@@ -147,7 +147,11 @@ fn while_a_limit_lasts_another_model_can_be_asked() {
 
 #[test]
 fn calls_that_do_not_parse_are_told_and_the_harness_is_named_once() {
-    let server = Server::start(["I would look first.", "Let me look.", "I look."].map(says).to_vec());
+    let server = Server::start(
+        ["I look:\n```python\nlook()\n```", "Let me:\n```python\nlook()\n```", "```python\nlook()\n```"]
+            .map(says)
+            .to_vec(),
+    );
     let tack = Tack::new(&server);
     let mut tty = start(&tack, &["--harness", "mini-swe-agent"]);
     tty.keys("look\r");

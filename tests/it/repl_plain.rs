@@ -6,6 +6,7 @@ use regex::Regex;
 use serde_json::json;
 
 use crate::kit::Tack;
+use crate::local::llamacpp;
 use crate::server::*;
 use crate::tty::{Shown, Tty};
 
@@ -230,4 +231,24 @@ fn no_color_means_no_colour_at_all() {
     assert!(set.contains(&1), "bold stays: {set:?}");
     let colours: Vec<&u32> = set.iter().filter(|n| matches!(n, 30..=49 | 58 | 90..=107)).collect();
     assert!(colours.is_empty(), "{colours:?} in {bytes:?}");
+}
+
+#[test]
+fn the_window_that_a_server_told_stays_known_under_another_harness() {
+    let probe = || says("I cannot call tools.");
+    let server = llamacpp((0..8).map(|_| probe()).collect(), 16_384);
+    let tack = Tack::bare();
+    tack.config(&format!(
+        "model = \"qwen2.5-coder-1.5b\"\nmodel_provider = \"own\"\n[model_providers.own]\nbase_url = \"{}\"\nwire_api = \"chat\"\n",
+        server.url()
+    ));
+    let mut tty = start(&tack, &["--plain"]);
+    for (line, want, count) in [
+        ("/status", "window        16.4k tokens", 1),
+        ("/harness qwen-code", "under qwen-code from the next request on", 1),
+        ("/status", "window        16.4k tokens", 2),
+    ] {
+        tty.keys(&format!("{line}\n"));
+        tty.wait_for(line, |shown| shown.count(want) == count && asks_for_more(shown));
+    }
 }

@@ -51,7 +51,7 @@ async fn a_line_number_needs_the_line_to_have_been_shown() {
     refused(&outcome, "unseen");
     assert_eq!(
         outcome.text,
-        "f was left as it is: line 40 of it, which this would change, has not been shown yet:\n40: row 40\nSend the same again if it still fits"
+        "f was left as it is: line 40 of it, which this would change, has not been shown yet. Look at what stands there, and send the same again if it still fits.\n=== f as it is ===\n40: row 40"
     );
     assert_eq!(bench.bytes("f"), rows(100).as_bytes());
     assert_eq!(bench.run(&call).await.state, State::Ok, "the refusal showed it");
@@ -76,7 +76,7 @@ async fn every_place_of_a_replacement_has_to_be_known() {
     let outcome = bench.run(&all("f", "row 1", "line 1")).await;
     refused(&outcome, "unseen");
     assert_eq!((&outcome.data["from"], &outcome.data["to"]), (&16.into(), &100.into()));
-    assert!(outcome.text.contains("\n16: row 16\n17: row 17\n18: row 18\n19: row 19\n100: row 100\n"));
+    assert!(outcome.text.ends_with("\n16: row 16\n17: row 17\n18: row 18\n19: row 19\n100: row 100"));
     assert_eq!(bench.run(&all("f", "row 1", "line 1")).await.state, State::Ok);
     assert_eq!(bench.run(&all("f", "row 77", "line 77")).await.state, State::Ok, "one place is a quote");
 }
@@ -125,7 +125,7 @@ async fn an_unseen_file_is_overwritten_only_line_by_line_shown() {
     let new = rows(100).replace("row 7\n", "seven\n");
     let outcome = bench.run(&write("f", &new)).await;
     refused(&outcome, "unseen");
-    assert!(outcome.text.contains("\n7: row 7\n"), "only what would change: {}", outcome.text);
+    assert!(outcome.text.ends_with(" ===\n7: row 7"), "only what would change: {}", outcome.text);
     assert_eq!(bench.run(&write("f", &new)).await.state, State::Ok);
     let outcome = bench.run(&patch("*** Add File: f\n+gone\n")).await;
     assert_eq!(outcome.state, State::Ok, "written whole by the model just now");
@@ -133,7 +133,9 @@ async fn an_unseen_file_is_overwritten_only_line_by_line_shown() {
     let outcome = bench.run(&write("f", "gone\n")).await;
     refused(&outcome, "unseen");
     assert_eq!(outcome.data["left"], 60);
-    assert!(outcome.text.ends_with("\n40: row 40\n60 lines more are unseen; read them first"));
+    assert!(
+        outcome.text.ends_with("\n40: row 40") && outcome.text.contains("Read the file first: 60 lines more")
+    );
     bench.run(&part("f", 41, 60)).await;
     assert_eq!(bench.run(&write("f", "gone\n")).await.state, State::Ok);
 }

@@ -98,3 +98,24 @@ async fn what_holds_only_a_model_back_holds_no_person() {
     assert!(outcome.text.contains("read it before you change it again"), "{}", outcome.text);
     assert!(outcome.seen.is_empty());
 }
+
+#[tokio::test]
+async fn a_whole_or_partial_text_is_shown_as_what_it_makes_of_the_file() {
+    let file = "def first(x):\n    return x[0]\n\n\ndef last(x):\n    return x[-1]\n";
+    let mut bench = Bench::new().file("stats.py", file);
+    bench.guards.keep_names = true;
+    for text in [
+        "def last(x):\n    return x[len(x) - 1]\n".to_owned(),
+        format!("{file}\n\ndef smallest(x):\n    return min(x)"),
+    ] {
+        let action = Action::Rewrite { path: "stats.py".into(), text };
+        let shown = preview(&action, &bench.cx()).unwrap();
+        assert_eq!(shown[0].before.as_deref().map(str::as_bytes), Some(&bench.bytes("stats.py")[..]));
+        let outcome = bench.run(&action).await;
+        assert_eq!(outcome.state, State::Ok, "{}", outcome.text);
+        assert_eq!(shown[0].after.as_deref().map(str::as_bytes), Some(&bench.bytes("stats.py")[..]));
+        bench.run(&Action::Undo { path: "stats.py".into() }).await;
+    }
+    let lost = Action::Rewrite { path: "stats.py".into(), text: "x = 1\n".into() };
+    assert_eq!(preview(&lost, &bench.cx()), None, "it would be refused");
+}

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::judge::{Bench, Judged, host, paths};
 use super::{Answer, Approval, Offer, Request, Scope, SessionMode, Stance, What};
@@ -255,7 +255,14 @@ impl Agent {
                     // What came of it instead says so itself.
                     allowed.revised.is_none() || outcome.state == State::Ok
                 });
-                told(outcome, said)
+                let mut outcome = told(outcome, said);
+                if let (Some(_), None, Action::Shell { command, .. }) =
+                    (said, &allowed.revised, &allowed.call.action)
+                    && let Value::Object(data) = &mut outcome.data
+                {
+                    data.insert("edited".into(), command.as_str().into());
+                }
+                outcome
             }
         }
     }
@@ -349,6 +356,12 @@ fn revised(what: &What, texts: &[Option<String>]) -> Option<Vec<Preview>> {
 fn told(mut outcome: Outcome, before: Option<&str>) -> Outcome {
     if let Some(before) = before {
         outcome.text = format!("{}\n{}", before.trim_end(), outcome.text);
+        if let Value::Object(data) = &mut outcome.data {
+            // Whoever shows it to the person leaves that out; the newest stands first.
+            let rest = data.get("told").and_then(Value::as_str).map(|rest| format!("\n{rest}"));
+            let all = format!("{}{}", before.trim_end(), rest.unwrap_or_default());
+            data.insert("told".into(), all.into());
+        }
         if let Some(cut) = &mut outcome.cut {
             cut.head = format!("{}\n{}", before.trim_end(), cut.head);
         }

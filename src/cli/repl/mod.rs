@@ -8,7 +8,7 @@ mod report;
 mod rows;
 mod settings;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -33,6 +33,7 @@ use crate::tui::host::{
 };
 use crate::tui::transcript::Speech;
 use crate::tui::{self, Start};
+use crate::wire::local::Found;
 
 /// Operations that may wait for a session.
 const ROOM: usize = 16;
@@ -128,6 +129,8 @@ struct Repl {
     folders: Mutex<Vec<PathBuf>>,
     /// Providers whose servers the person had asked, or gave a key for.
     asked: Mutex<Vec<String>>,
+    /// What their servers told of models, by provider and name.
+    told: Mutex<HashMap<(String, String), Found>>,
 }
 
 /// What was chosen in a session.
@@ -147,6 +150,7 @@ impl Repl {
             changed: Mutex::default(),
             folders: Mutex::default(),
             asked: Mutex::default(),
+            told: Mutex::default(),
         }
     }
 
@@ -300,6 +304,16 @@ impl Repl {
         setup::base(&flags)?.stance(&flags, (mode, tmp.as_deref()))
     }
 
+    /// A server of the person's own is only asked where the harness hangs on it. What it told before holds.
+    fn remember(&self, base: &mut Base) {
+        let Ok((model, _)) = base.chosen() else { return };
+        let (mut told, model) = (held(&self.told), (model.provider, model.name));
+        match &base.found {
+            Some(found) => drop(told.insert(model, found.clone())),
+            None => base.found = told.get(&model).cloned(),
+        }
+    }
+
     fn speaker_for(&self, wish: &Wish) -> Result<Spoken, CliError> {
         let flags = self.with(wish);
         let mut base = setup::base(&flags)?;
@@ -316,6 +330,7 @@ impl Repl {
         });
         base.use_local(&flags)?;
         base.learn(Ask::ForAuto, flags.timeout)?;
+        self.remember(&mut base);
         let chosen = base.priced(&flags)?;
         let because = base.because(&chosen.model, chosen.harness.id());
         let (client, holds) = (chosen.client()?, chosen.holds());

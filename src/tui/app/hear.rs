@@ -111,7 +111,7 @@ impl App {
     fn result(&mut self, result: ToolResult, now: Instant) {
         let ended = self.live.as_mut().and_then(|live| live.call_ended(&result.call, now));
         let Some(call) = ended else { return };
-        let called = Called { action: call.action, outcome: result.outcome };
+        let called = Called::new(call.action, result.outcome);
         if let Some(items) = turn::tasks(&called) {
             self.todo = items;
         }

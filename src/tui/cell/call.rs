@@ -17,6 +17,9 @@ const MOST: usize = 2_000;
 
 pub(super) fn rows(called: &Called, view: View<'_>) -> Vec<Line<'static>> {
     let Called { action, outcome } = called;
+    if called.declined() && view.fold == Fold::Folded {
+        return Vec::new();
+    }
     let mut rows = vec![title(called, view)];
     if !outcome.changes.is_empty() && outcome.state == State::Ok {
         rows.extend(change::rows(&outcome.changes, view));
@@ -25,7 +28,7 @@ pub(super) fn rows(called: &Called, view: View<'_>) -> Vec<Line<'static>> {
     match action {
         Action::Shell { command, .. } => {
             rows.extend(more_of_command(command, view));
-            rows.extend(hanging(outcome, view));
+            rows.extend(hanging(called, view));
         }
         Action::Todo { .. } | Action::Tasks { .. }
             if outcome.state == State::Ok && view.fold == Fold::Open =>
@@ -35,7 +38,7 @@ pub(super) fn rows(called: &Called, view: View<'_>) -> Vec<Line<'static>> {
         // The line over the composer says where they are.
         Action::Todo { .. } | Action::Tasks { .. } if outcome.state == State::Ok => {}
         _ if called.failed() || prints(action) || view.fold == Fold::Open => {
-            rows.extend(hanging(outcome, view));
+            rows.extend(hanging(called, view));
         }
         _ => {}
     }
@@ -50,7 +53,7 @@ pub(super) fn own_rows(called: &Called, view: View<'_>) -> Vec<Line<'static>> {
     line.extend(mark(&called.outcome, p));
     let mut rows = vec![text::fit(Line::from(line), view.columns())];
     rows.extend(more_of_command(command, view));
-    rows.extend(hanging(&called.outcome, view));
+    rows.extend(hanging(called, view));
     rows
 }
 
@@ -65,7 +68,7 @@ fn title(called: &Called, view: View<'_>) -> Line<'static> {
     let tail = tail(called, p);
     let room = view.columns().saturating_sub(tail.iter().map(|span| text::width(&span.content)).sum());
     let bullet = if called.failed() { p.bad } else { p.dim };
-    let (verb, rest) = words(action);
+    let (verb, rest) = words(called);
     let blank = if rest.is_empty() { "" } else { " " };
     let mut head = vec![Span::styled("• ", bullet), Span::styled(verb, p.strong)];
     match (action, &p.extras) {
@@ -88,21 +91,16 @@ fn title(called: &Called, view: View<'_>) -> Line<'static> {
 }
 
 /// `Ran` and `cargo test`.
-fn words(action: &Action) -> (String, String) {
-    let title = match action {
-        Action::Shell { command, background, .. } => {
-            let verb = if *background { "Started" } else { "Ran" };
-            return (verb.to_owned(), text::first_line(command));
-        }
-        Action::Unknown { name, .. } => {
-            return ("Could not run".to_owned(), text::clean_line(name).into_owned());
-        }
-        other => other.title(),
-    };
-    let title = text::reveal_line(&title);
-    match title.split_once(' ') {
-        Some((verb, rest)) => (verb.to_owned(), rest.to_owned()),
-        None => (title, String::new()),
+fn words(called: &Called) -> (String, String) {
+    if let Action::Unknown { name, .. } = &called.action {
+        return ("Could not run".to_owned(), text::clean_line(name).into_owned());
+    }
+    let title = text::reveal_line(&called.action.title_with(&called.outcome));
+    let (verb, rest) = title.split_once(' ').unwrap_or((&title, ""));
+    match &called.action {
+        // All of its first line: a title is shortened.
+        Action::Shell { command, .. } => (verb.to_owned(), text::first_line(command)),
+        _ => (verb.to_owned(), rest.to_owned()),
     }
 }
 
@@ -189,22 +187,28 @@ fn more_of_command(command: &str, view: View<'_>) -> Vec<Line<'static>> {
 }
 
 /// Output under a bar, folded in the middle.
-fn hanging(outcome: &Outcome, view: View<'_>) -> Vec<Line<'static>> {
+fn hanging(called: &Called, view: View<'_>) -> Vec<Line<'static>> {
     let p = view.palette;
-    let clean = text::printed(outcome.text.trim_end());
+    let outcome = &called.outcome;
+    let clean = text::printed(called.printed().trim_end());
     let lines: Vec<&str> = clean.lines().collect();
     let lines = match lines.iter().position(|line| !line.trim().is_empty()) {
         Some(first) => &lines[first..],
         None => return Vec::new(),
     };
     let bar = |mark: &'static str| Hang::new(Span::styled(mark, p.dim), Span::styled("  │ ", p.dim));
+    // Why nothing came of it, and what the sandbox blocked.
+    let reason = if matches!(called.action, Action::Shell { .. }) { None } else { lines.first().copied() };
+    let whole = |line: &str| line.starts_with("[sandbox] ") || called.failed() && reason == Some(line);
     let row = |line: &str| match view.fold {
         // One row each: a long line is all there in the pager.
-        Fold::Folded => {
+        Fold::Folded if !whole(line) => {
             let line = Line::from(vec![Span::styled("  │ ", p.dim), Span::styled(line.to_owned(), p.dim)]);
             vec![text::fit(line, view.columns())]
         }
-        Fold::Open => text::wrap(&Line::styled(line.to_owned(), p.dim), view.columns(), bar("  │ ")),
+        Fold::Folded | Fold::Open => {
+            text::wrap(&Line::styled(line.to_owned(), p.dim), view.columns(), bar("  │ "))
+        }
     };
     let (head, tail) = match view.fold {
         Fold::Folded if lines.len() > FIRST + LAST + 2 => (FIRST, LAST),

@@ -41,7 +41,7 @@ pub fn of_items(items: Vec<Item>) -> Vec<Cell> {
             }
             Body::Result(result) => {
                 if let Some(call) = open.remove(&result.call) {
-                    push(&mut cells, Called { action: call.action, outcome: result.outcome });
+                    push(&mut cells, Called::new(call.action, result.outcome));
                 }
             }
             Body::Note(note) if note.kind == NoteKind::Ran => {
@@ -109,7 +109,7 @@ pub fn decided(what: &str, decision: &Decision) -> (Tone, String) {
         Some(rest) => (Tone::Refused, rest),
         None => (Tone::Allowed, words.trim_start_matches('✓')),
     };
-    let what = text::first_line(what);
+    let what = text::first_line(decision.about(what));
     // All of it stands in the cell of the call.
     let cut = what.char_indices().nth(DECIDED).map(|(at, _)| format!("{} …", &what[..at]));
     (tone, format!("{} · {}", words.trim(), cut.unwrap_or(what)))

@@ -78,6 +78,10 @@ const SAID: usize = 20;
 
 /// Of a reply that holds no call that could be read.
 const NOT_PARSED: &str = "the model's call did not parse";
+/// Of a reply that holds none.
+const NO_CALL: &str = "the model called nothing, where something was to be done; it was asked again";
+/// Marks of a call that is written in a reply.
+const WRITTEN: &[&str] = &["```", "~~~", "{", "<"];
 
 /// Columns in which nothing that is said of a fold is cut.
 const WIDE: u16 = 200;
@@ -114,10 +118,19 @@ impl Cell {
     /// A reply of which nothing could be made, the `nth` of its turn: what it was, and what the model is
     /// told.
     pub fn unread(reply: &str, correction: &str, nth: u32) -> Self {
-        let what = if reply.trim().is_empty() { "the model's reply was empty" } else { NOT_PARSED };
-        let hint = if nth == 1 { ". If it repeats: /harness" } else { "" };
+        let tried = WRITTEN.iter().any(|mark| reply.contains(mark));
+        let what = match (reply.trim(), tried) {
+            ("", _) => "the model's reply was empty",
+            (_, true) => NOT_PARSED,
+            (_, false) => NO_CALL,
+        };
+        // Another harness helps where what was written was not understood.
+        let hint = if nth == 1 && what != NO_CALL { ". If it repeats: /harness" } else { "" };
         let text = format!("{what}{}{hint}", trouble::DETAILS);
-        Self::Failed { text, detail: format!("{}\n\n{}", reply.trim(), correction.trim()).trim().to_owned() }
+        let parts = [("the model wrote", reply.trim()), ("it was told", correction.trim())];
+        let parts = parts.iter().filter(|(_, text)| !text.is_empty());
+        let detail = parts.map(|(who, text)| format!("{who}:\n{text}")).collect::<Vec<_>>().join("\n\n");
+        Self::Failed { text, detail }
     }
 
     /// The rows of the cell, without an empty one before or after them.
@@ -132,10 +145,13 @@ impl Cell {
             Self::Looks(all) => looks::rows(all, view),
             Self::Told { tone, text } => told(*tone, text, view),
             Self::Failed { text, detail } => failed(text, detail, view),
-            Self::Board(lines) => {
-                lines.iter().flat_map(|line| text::wrap(line, view.columns(), Hang::none())).collect()
-            }
+            Self::Board(lines) => lines.iter().flat_map(|line| board(line, view)).collect(),
         }
+    }
+
+    /// It is told of by another cell.
+    pub fn is_silent(&self) -> bool {
+        matches!(self, Self::Call(called) if called.declined())
     }
 
     /// Whether it leaves something out, and says so, when it is folded.
@@ -173,12 +189,32 @@ impl Cell {
 }
 
 impl Called {
+    /// What ended; where the person had a command changed, the one that ran.
+    pub fn new(mut action: Action, outcome: Outcome) -> Self {
+        if let (Action::Shell { command, .. }, Some(ran)) = (&mut action, outcome.data["edited"].as_str()) {
+            ran.clone_into(command);
+        }
+        Self { action, outcome }
+    }
+
+    /// The person said no, which their decision tells.
+    fn declined(&self) -> bool {
+        self.outcome.state == State::Refused && self.outcome.data["error"] == "declined"
+    }
+
+    /// What came of it, without what only the model is to be told.
+    fn printed(&self) -> &str {
+        let Outcome { text, data, .. } = &self.outcome;
+        let told = data["told"].as_str().unwrap_or_default().trim_end();
+        text.strip_prefix(told).map_or(text, |rest| rest.trim_start_matches('\n'))
+    }
+
     fn source(&self) -> String {
         let head = match &self.action {
             Action::Shell { command, .. } => format!("$ {}", text::reveal(command)),
-            other => other.title(),
+            other => other.title_with(&self.outcome),
         };
-        format!("{head}\n{}", self.outcome.text.trim_end())
+        format!("{head}\n{}", self.printed().trim_end())
     }
 
     fn detail(&self) -> String {
@@ -281,6 +317,25 @@ fn told(tone: Tone, source: &str, view: View<'_>) -> Vec<Line<'static>> {
         rows.extend(text::wrap(&line, view.columns(), Hang::under(mark)));
     }
     rows
+}
+
+/// What is said of a name goes on below what is said, not below the name.
+fn board(line: &Line<'static>, view: View<'_>) -> Vec<Line<'static>> {
+    match line.spans.split_first() {
+        Some((name, rest))
+            if line.width() > view.columns()
+                && !rest.is_empty()
+                && name.content.ends_with(' ')
+                && text::width(&name.content) * 2 <= view.columns() =>
+        {
+            text::wrap(
+                &Line::from(rest.to_vec()).style(line.style),
+                view.columns(),
+                Hang::under(name.clone()),
+            )
+        }
+        _ => text::wrap(line, view.columns(), Hang::none()),
+    }
 }
 
 /// The sentence, and where all of it is to be seen what is behind it.

@@ -224,3 +224,80 @@ fn no_cell_holds_what_could_steer_the_terminal() {
         }
     }
 }
+
+/// What is drawn of cells, folded, as text.
+fn folded(cells: &[Cell], width: u16) -> String {
+    let palette = Palette::new(Theme::Plain);
+    let view = View { width, fold: Fold::Folded, palette: &palette };
+    let rows = cells.iter().flat_map(|cell| cell.rows(view));
+    rows.map(|row| row.to_string().trim_end().to_owned()).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn a_title_claims_only_what_happened() {
+    let edit = || Action::Edit { path: "README.md".into(), edits: Vec::new(), first: false };
+    let run = || Action::shell("mkdir foo", None);
+    for (action, outcome, title) in [
+        (edit(), Outcome::failed("no"), "• Edit README.md  ✗ failed"),
+        (edit(), Outcome::refused("no"), "• Edit README.md  ⊘ refused"),
+        (edit(), Outcome::ok("done"), "• Edited README.md"),
+        (run(), Outcome::refused("no"), "• Run mkdir foo  ⊘ refused"),
+        (run(), Outcome { exit: Some(1), ..Outcome::failed("no") }, "• Ran mkdir foo  ✗ exit 1"),
+        (run(), Outcome::failed("the command is empty"), "• Run mkdir foo  ✗ failed"),
+    ] {
+        let drawn = folded(&[Cell::Call(Box::new(called(action, outcome)))], 80);
+        assert_eq!(drawn.lines().next(), Some(title));
+    }
+}
+
+#[test]
+fn a_reason_is_told_whole() {
+    let edit = Action::Edit { path: "a".into(), edits: Vec::new(), first: false };
+    let reason = format!("a was left as it is: {}line 1 has not been shown yet", "so and so, ".repeat(8));
+    let drawn = folded(&[Cell::Call(Box::new(called(edit, Outcome::failed(&reason))))], 80);
+    assert!(!drawn.contains('…') && drawn.contains("shown yet"), "{drawn}");
+    let output = format!("no\n[sandbox] {}/sandbox add /x allows it", "so and so, ".repeat(8));
+    let drawn = folded(&[Cell::Ran(Box::new(shell("touch /x/y", &output, 1, 2)))], 80);
+    assert!(!drawn.contains('…') && drawn.contains("allows it"), "{drawn}");
+}
+
+#[test]
+fn a_refusal_is_told_once() {
+    let data = json!({ "error": "declined", "reason": "name it bar" });
+    let outcome = Outcome { data, ..Outcome::refused("The user says: name it bar") };
+    let cell = Cell::Call(Box::new(called(Action::shell("mkdir foo", None), outcome)));
+    assert!(cell.is_silent());
+    assert_eq!(folded(std::slice::from_ref(&cell), 80), "", "the line of the decision tells it");
+    let palette = Palette::new(Theme::Plain);
+    assert!(!cell.rows(View { width: 80, fold: Fold::Open, palette: &palette }).is_empty());
+}
+
+#[test]
+fn an_edited_command_is_named_as_it_ran() {
+    let data = json!({ "edited": "ls -v", "told": "[What ran is: ls -v]" });
+    let outcome = Outcome { data, exit: Some(0), ..Outcome::ok("[What ran is: ls -v]\na  b") };
+    let cell = Cell::Call(Box::new(Called::new(Action::shell("ls", None), outcome)));
+    assert_eq!(folded(&[cell], 80), "• Ran ls -v  ✓\n  └ a  b");
+    let decision = crate::model::Decision::Edited { command: "ls -v".into() };
+    assert_eq!(decided("ls", &decision), (Tone::Allowed, "allowed as edited · ls -v".to_owned()));
+}
+
+#[test]
+fn only_a_call_can_fail_to_parse() {
+    let said = |reply: &str| folded(&[Cell::unread(reply, "take the first step", 1)], 200);
+    for (reply, what) in [
+        ("", "the model's reply was empty"),
+        ("foo.txt was created.", "the model called nothing"),
+        ("```bash\nls", "the model's call did not parse"),
+        ("<tool_call>{\"name\":", "the model's call did not parse"),
+    ] {
+        let said = said(reply);
+        assert!(said.starts_with(&format!("✗ {what}")), "{said}");
+        assert_eq!(said.contains("/harness"), !reply.starts_with("foo"), "{said}");
+    }
+    let told = Cell::unread("foo.txt was created.", "take the first step", 1).source();
+    assert!(
+        told.ends_with("the model wrote:\nfoo.txt was created.\n\nit was told:\ntake the first step"),
+        "{told}"
+    );
+}

@@ -55,6 +55,10 @@ impl Composer {
             Action::Steer => self.stash(),
             Action::Escape if working => Did::Act(Act::Stop),
             Action::Escape if empty && last == Last::Escape => Did::Act(Act::Rewind),
+            Action::Escape if self.buffer.text() == "/" => {
+                self.set_text("");
+                Did::Edited
+            }
             Action::Escape => {
                 self.last = if empty { Last::Escape } else { Last::Other };
                 Did::Nothing

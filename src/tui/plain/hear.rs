@@ -122,7 +122,7 @@ impl Plain {
     fn result(&mut self, result: ToolResult, now: Instant) {
         let ended = self.live.as_mut().and_then(|live| live.call_ended(&result.call, now));
         let Some(call) = ended else { return };
-        let called = Called { action: call.action, outcome: result.outcome };
+        let called = Called::new(call.action, result.outcome);
         if let Some(items) = turn::tasks(&called) {
             self.todo = items;
         }
@@ -135,7 +135,7 @@ impl Plain {
             Mark::Decided { what, decision, .. } => {
                 let words = decision.words();
                 let words = words.trim_start_matches(['✓', '⊘', ' ']);
-                self.tell(Tone::Allowed, format!("{words}: {}", text::first_line(what)));
+                self.tell(Tone::Allowed, format!("{words}: {}", text::first_line(decision.about(what))));
             }
             Mark::Stance { mode, sandbox } => self.tell(Tone::Dim, format!("mode {mode}, {sandbox} sandbox")),
             Mark::Switched { .. }

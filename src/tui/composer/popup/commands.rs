@@ -4,7 +4,7 @@ use nucleo_matcher::pattern::{Atom, AtomKind, CaseMatching, Normalization};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 use ratatui::text::{Line, Span};
 
-use super::List;
+use super::{List, ROWS};
 use crate::tui::composer::{Command, Offered, State};
 use crate::tui::palette::Palette;
 use crate::tui::text::fit;
@@ -70,5 +70,43 @@ pub(super) fn lines(
         ]);
         fit(line, width)
     };
-    list.window(found.len(), height).map(row).collect()
+    let all = found.len() > height.min(ROWS) && height > 1;
+    let shown = list.window(found.len(), if all { height - 1 } else { height });
+    let (above, below) = (shown.start, found.len() - shown.end);
+    let mut rows: Vec<Line<'static>> = shown.map(row).collect();
+    if all {
+        let more = if below > 0 { format!("  ↓ {below} more") } else { format!("  ↑ {above} more") };
+        rows.push(Line::styled(more, palette.dim));
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tui::palette::Theme;
+
+    #[test]
+    fn it_says_how_many_there_are_besides() {
+        let command = |nth: usize| Command {
+            name: format!("c{nth}"),
+            args: String::new(),
+            help: String::new(),
+            aliases: Vec::new(),
+            offered: Offered::Always,
+        };
+        let commands: Vec<Command> = (0..12).map(command).collect();
+        let found: Vec<usize> = (0..12).collect();
+        let drawn = |at: usize, count: usize, height: usize| {
+            let list = List { at, ..List::default() };
+            let rows = lines(&commands, (list, &found[..count]), (40, height), &Palette::new(Theme::Plain));
+            assert!(rows.len() <= height && rows.iter().any(|row| row.to_string().starts_with('›')), "{at}");
+            (rows.len(), rows.last().unwrap().to_string().trim().to_owned())
+        };
+        assert_eq!(drawn(0, 12, 9), (9, "↓ 4 more".to_owned()));
+        assert_eq!(drawn(11, 12, 9), (9, "↑ 4 more".to_owned()));
+        assert_eq!(drawn(0, 12, 4), (4, "↓ 9 more".to_owned()));
+        assert_eq!(drawn(0, 12, 1).0, 1);
+        assert_eq!(drawn(0, 8, 9), (8, "/c7".to_owned()));
+    }
 }

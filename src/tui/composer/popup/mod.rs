@@ -63,7 +63,8 @@ impl Popup {
     /// Rows it wants.
     pub(super) fn height(&self) -> usize {
         match self {
-            Self::Commands(_, found) => found.len().min(ROWS),
+            // One more says how many there are besides.
+            Self::Commands(_, found) => found.len().min(ROWS + 1),
             Self::Files(files) => files.height(),
             Self::Search(search) => search.height(),
         }

@@ -213,3 +213,12 @@ fn a_key_is_the_same_however_it_is_told() {
         assert_eq!(Chord::parse(wrong), None, "{wrong:?}");
     }
 }
+
+#[test]
+fn a_second_escape_takes_a_lone_slash_away() {
+    let mut kit = Kit::new();
+    kit.keys("/ esc");
+    assert!(!kit.composer.has_popup() && !kit.composer.is_empty(), "the first closes the list");
+    kit.keys("esc");
+    assert!(kit.composer.is_empty());
+}
