@@ -1,7 +1,6 @@
 //! What the interactive session needs from above: who can be spoken to, and as what. The command line
 //! implements it; the frontend calls it on a thread of its own, as it may read files and ask servers.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use tokio::sync::mpsc::{Receiver, Sender};
@@ -179,23 +178,6 @@ pub struct Spoken {
     pub warnings: Vec<String>,
     /// What was learnt of the model on the way.
     pub notes: Vec<String>,
-}
-
-/// What servers told of their models' windows: they are asked only where that decides something.
-#[derive(Debug, Default)]
-pub struct Windows(BTreeMap<(String, String), u64>);
-
-impl Windows {
-    /// Keeps what is known of who speaks now, and puts in what was known before.
-    pub fn fill(&mut self, spoken: &mut Spoken) {
-        let model = &mut spoken.speaks.model;
-        let of = (model.provider.clone(), model.name.clone());
-        match model.window {
-            Some(window) => drop(self.0.insert(of, window)),
-            None => model.window = self.0.get(&of).copied(),
-        }
-        spoken.speaker.model.window = model.window;
-    }
 }
 
 /// How well a harness suits a model.

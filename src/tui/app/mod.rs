@@ -34,7 +34,7 @@ use super::approval::{Dialog, NewText};
 use super::board;
 use super::cell::{self, Cell, Fold, Tone, View};
 use super::composer::{Command, Composer, Draft, Keymap, Settings};
-use super::host::{Facts, Host, Link, Opened, Speaks, Windows};
+use super::host::{Facts, Host, Link, Opened, Speaks};
 use super::live::Live;
 use super::overlay::Overlay;
 use super::overlay::harness::History;
@@ -118,7 +118,6 @@ pub struct App {
     letter: Option<(char, Instant)>,
     /// How often somebody was wished to be spoken to.
     wishes: u64,
-    windows: Windows,
     /// Who was wished for last, while that is on its way.
     aim: Option<speak::Aim>,
     /// How often a list to choose from was asked for.
@@ -237,7 +236,6 @@ impl App {
             again_next: false,
             letter: None,
             wishes: 0,
-            windows: Windows::default(),
             aim: None,
             listed: 0,
             learning: None,

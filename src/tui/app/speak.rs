@@ -154,8 +154,7 @@ impl App {
         self.wishes
     }
 
-    fn spoken(&mut self, mut spoken: Spoken) {
-        self.windows.fill(&mut spoken);
+    fn spoken(&mut self, spoken: Spoken) {
         let Spoken { speaker, speaks, warnings, notes } = spoken;
         for note in notes {
             self.tell(Tone::Dim, note);

@@ -96,8 +96,7 @@ impl Plain {
         self.rows(["!COMMAND: run a command yourself; !!COMMAND: the model does not hear of it".to_owned()]);
     }
 
-    pub(super) fn spoken(&mut self, mut spoken: Spoken) {
-        self.windows.fill(&mut spoken);
+    pub(super) fn spoken(&mut self, spoken: Spoken) {
         let Spoken { speaker, speaks, warnings, notes } = spoken;
         notes.into_iter().for_each(|note| self.tell(Tone::Dim, note));
         warnings.into_iter().for_each(|warning| self.tell(Tone::Warning, warning));

@@ -27,7 +27,7 @@ use tokio::task::JoinSet;
 use super::app::Spent;
 use super::approval::NewText;
 use super::cell::{self, Cell, Fold, Tone, View};
-use super::host::{Facts, Host, Link, Opened, Windows};
+use super::host::{Facts, Host, Link, Opened};
 use super::live::Live;
 use super::palette::{Palette, Theme};
 use super::run::{Start, revise};
@@ -159,7 +159,6 @@ struct Plain {
     said: String,
     /// The harness before this one.
     before: Option<String>,
-    windows: Windows,
     /// Ctrl+C was pressed: another one before this leaves.
     leaving: Option<Instant>,
     aside: JoinSet<Done>,
@@ -193,7 +192,6 @@ impl Plain {
             again_next: false,
             said: String::new(),
             before: None,
-            windows: Windows::default(),
             leaving: None,
             aside: JoinSet::new(),
             changed: None,
