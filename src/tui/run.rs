@@ -23,10 +23,10 @@ use super::term::{
     Guard, Input, Output, Reader, Reflow, Said, Screen, Signals, Suspended, Wishes, escape, input, probe,
 };
 
-/// Sixty frames a second at most for what the person does, thirty for what only comes by: it is read, and
-/// half the frames take half the time and half the bytes.
+/// Sixty frames a second at most for what the person does, twenty for what only comes by: it is read, and a
+/// third of the frames takes a third of the time and of the bytes.
 const FRAME: Duration = Duration::from_millis(16);
-const HEARD: Duration = Duration::from_millis(33);
+const HEARD: Duration = Duration::from_millis(45);
 /// After a change of width, how long it has to be still before what stands is drawn anew.
 const STILL: Duration = Duration::from_millis(75);
 

@@ -345,8 +345,11 @@ fn a_session_that_was_killed_in_a_call_is_taken_up_and_can_be_gone_on_with() {
     tty.signal("KILL", tty.pid());
     tty.exit_code();
     let mut tty = Tty::start(&tack.command(["resume", "--last"]), 100, 30);
-    let shown = tty.wait_for("the session", |shown| shown.has("› go") && idle(shown));
+    let shown = tty.wait_for("the session", |shown| shown.has("› go") && shown.has("mock · minimal"));
     assert!(!shown.has("esc to stop"), "{}", shown.rows.join("\n"));
+    // What was kept of the draft may be from before it was sent.
+    tty.keys("\x15");
+    tty.wait_for("the composer", idle);
     tty.keys("more\r");
     tty.wait_for("the answer", |shown| shown.has("going on") && idle(shown));
     valid_history(&server.requests()[1].chat()).unwrap();
