@@ -26,7 +26,7 @@ use super::term::{
 /// Sixty frames a second at most for what the person does, twenty for what only comes by: it is read, and a
 /// third of the frames takes a third of the time and of the bytes.
 const FRAME: Duration = Duration::from_millis(16);
-const HEARD: Duration = Duration::from_millis(45);
+const HEARD: Duration = Duration::from_millis(50);
 /// After a change of width, how long it has to be still before what stands is drawn anew.
 const STILL: Duration = Duration::from_millis(75);
 
