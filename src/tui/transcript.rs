@@ -415,6 +415,7 @@ fn begins_call(line: &str) -> bool {
 mod tests {
     use super::*;
     use crate::model::{Action, Outcome, Read};
+    use crate::tui::cell::Tone;
     use crate::tui::palette::Theme;
 
     fn with(act: impl Fn(&mut Transcript, View<'_>)) -> (String, String, Vec<Cell>) {
@@ -446,6 +447,29 @@ mod tests {
             });
             assert_eq!((due.matches("One line").count(), due.matches("The last").count()), (1, 1), "{due}");
             assert_eq!((tail.as_str(), cells.len()), ("", 1));
+        }
+    }
+
+    #[test]
+    fn what_is_told_while_a_reply_streams_breaks_no_word_of_it() {
+        let note = || Cell::Told { tone: Tone::Dim, text: "a note".into() };
+        for (before, after) in
+            [("", "Hello wor"), ("First.\n\n", "print(\"Hello wor"), ("", "```\none\nHello wor")]
+        {
+            let (due, _, cells) = with(|transcript, view| {
+                transcript.text(before, Speech::Prose, view);
+                transcript.text(after, Speech::Prose, view);
+                transcript.push(note(), view);
+                transcript.text("ld, it goes on", Speech::Prose, view);
+                let whole = format!("{before}{after}ld, it goes on");
+                transcript.end_reply(&whole, view);
+            });
+            assert!(due.contains("Hello world, it goes on"), "{due}");
+            assert_eq!(due.matches("a note").count(), 1, "{due}");
+            assert!(
+                matches!(cells.as_slice(), [Cell::Told { .. }, Cell::Reply(_)]),
+                "one reply, and the note"
+            );
         }
     }
 

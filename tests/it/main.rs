@@ -73,6 +73,7 @@ mod repl_choose;
 mod repl_commands;
 mod repl_draw;
 mod repl_errors;
+mod repl_kit;
 mod repl_more;
 mod repl_plain;
 mod run_on;

@@ -3,32 +3,15 @@
 use serde_json::json;
 
 use crate::kit::Tack;
+use crate::repl_kit::{EMPTY, idle, shell, start};
 use crate::server::*;
 use crate::tty::{Shown, Tty};
-
-/// What stands in an empty composer.
-const EMPTY: &str = "Ask, or / for commands";
-
-pub fn shell(id: &str, command: &str) -> Reply {
-    calls(id, "bash", &json!({ "command": command }))
-}
-
-pub fn start(tack: &Tack, args: &[&str]) -> Tty {
-    let tty = Tty::start(&tack.command(args), 100, 30);
-    tty.wait_for("the composer", |shown| shown.has(EMPTY));
-    tty
-}
 
 /// The newest message of a request.
 fn newest(request: &Request) -> String {
     let body = request.chat();
     let last = body["messages"].as_array().unwrap().last().unwrap();
     last["content"].as_str().unwrap_or_default().to_owned()
-}
-
-/// Neither a turn nor a dialog is open.
-pub fn idle(shown: &Shown) -> bool {
-    shown.has(EMPTY) && !shown.has("esc to stop")
 }
 
 #[test]

@@ -3,7 +3,8 @@
 use serde_json::json;
 
 use crate::kit::Tack;
-use crate::repl::{answer, idle, start};
+use crate::repl::answer;
+use crate::repl_kit::{idle, start};
 use crate::server::*;
 use crate::tty::{Shown, Tty};
 

@@ -1,27 +1,10 @@
 //! The interactive session where something is wrong: the terminal, the home folder, a flood, a crash, a
 //! second tack on the same session.
 
-use serde_json::json;
-
 use crate::kit::Tack;
+use crate::repl_kit::{idle, shell, start};
 use crate::server::*;
 use crate::tty::{Shown, Tty};
-
-const EMPTY: &str = "Ask, or / for commands";
-
-fn shell(id: &str, command: &str) -> Reply {
-    calls(id, "bash", &json!({ "command": command }))
-}
-
-fn start(tack: &Tack, args: &[&str]) -> Tty {
-    let tty = Tty::start(&tack.command(args), 100, 30);
-    tty.wait_for("the composer", idle);
-    tty
-}
-
-fn idle(shown: &Shown) -> bool {
-    shown.has(EMPTY) && !shown.has("esc to stop")
-}
 
 /// All that a request says.
 fn all(request: &Request) -> String {
@@ -116,6 +99,24 @@ fn what_was_typed_and_queued_is_there_after_a_crash() {
     tty.wait_for("both", |shown| shown.has("queued: queued one") && shown.has("› half a sent"));
 }
 
+/// Whichever way the session is opened.
+#[test]
+fn a_draft_comes_back_with_the_session_that_is_chosen_from_the_list() {
+    let server = Server::start(vec![says("first")]);
+    let tack = Tack::new(&server);
+    let mut tty = start(&tack, &[]);
+    tty.keys("hello\r");
+    tty.wait_for("the answer", |shown| shown.has("first") && idle(shown));
+    tty.keys("half a sent");
+    crate::kit::wait_for("the draft on disk", || holds(&tack.home(), "half a sent"));
+    tty.signal("KILL", tty.pid());
+    tty.exit_code();
+    let mut tty = Tty::start(&tack.command(["resume"]), 100, 30);
+    tty.wait_for("the list", |shown| shown.has("hello"));
+    tty.keys("\r");
+    tty.wait_for("the draft", |shown| shown.has("first") && shown.has("› half a sent"));
+}
+
 /// Whether a file somewhere below a folder holds a text.
 fn holds(folder: &std::path::Path, text: &str) -> bool {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
@@ -125,28 +126,36 @@ fn holds(folder: &std::path::Path, text: &str) -> bool {
     })
 }
 
+/// A shell that can stop and continue what runs in it.
+fn in_a_shell(tack: &Tack) -> Tty {
+    let mut program = tack.command([""; 0]);
+    let name = program.get_program().to_str().unwrap().to_owned();
+    let mut shell = std::process::Command::new("bash");
+    shell.args(["--norc", "--noprofile", "-i"]).current_dir(tack.work());
+    for (name, value) in program.env("PS1", "$ ").get_envs() {
+        shell.env(name, value.unwrap_or_default());
+    }
+    let mut tty = Tty::start(&shell, 100, 30);
+    tty.wait_for("the shell", prompts);
+    tty.keys(&format!("{name}\r"));
+    tty.wait_for("the composer", idle);
+    tty
+}
+
+/// The shell forgets what is typed before its prompt is there.
+fn prompts(shown: &Shown) -> bool {
+    shown.rows.iter().rev().find(|row| !row.is_empty()).is_some_and(|row| row == "$")
+}
+
 #[test]
 fn a_shell_can_suspend_it_in_a_turn_and_go_on() {
     let server =
         Server::start(vec![shell("a", "until [ -e go ]; do sleep 0.05; done; echo went"), says("done now")]);
     let tack = Tack::new(&server);
-    let mut bash = tack.command([""; 0]);
-    let program = bash.get_program().to_str().unwrap().to_owned();
-    let mut shell = std::process::Command::new("bash");
-    shell.args(["--norc", "--noprofile", "-i"]).current_dir(tack.work());
-    for (name, value) in bash.env("PS1", "$ ").get_envs() {
-        shell.env(name, value.unwrap_or_default());
-    }
-    let mut tty = Tty::start(&shell, 100, 30);
-    tty.wait_for("the shell", |shown| shown.has("$"));
-    tty.keys(&format!("{program}\r"));
-    tty.wait_for("the composer", idle);
+    let mut tty = in_a_shell(&tack);
     tty.keys("go on\r");
     tty.wait_for("the command", |shown| shown.has("Running until"));
     tty.keys("\x1a");
-    // It forgets what is typed before its prompt is there.
-    let prompts =
-        |shown: &Shown| shown.rows.iter().rev().find(|row| !row.is_empty()).is_some_and(|row| row == "$");
     tty.wait_for("the shell again", |shown| shown.has("Stopped") && prompts(shown));
     assert!(!tty.is_raw() || tty.shown().modes.iter().all(|mode| mode == "?2004"));
     tty.keys("touch go; fg\r");
@@ -155,6 +164,23 @@ fn a_shell_can_suspend_it_in_a_turn_and_go_on() {
     tty.wait_for("the shell", prompts);
     tty.keys("echo code $?\r");
     tty.wait_for("its code", |shown| shown.has("code 0"));
+}
+
+/// What an editor does on Ctrl+Z stops all that runs in its place of the shell.
+#[test]
+fn an_editor_that_is_stopped_gives_the_terminal_to_the_shell() {
+    let server = Server::start(vec![]);
+    let tack = Tack::new(&server);
+    let editor = tack.file("editor", "#!/bin/sh\necho edited > \"$1\"\nkill -TSTP 0\n");
+    std::fs::set_permissions(&editor, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let tack = tack.env("VISUAL", editor.to_str().unwrap());
+    let mut tty = in_a_shell(&tack);
+    tty.keys("\x07");
+    tty.wait_for("the shell again", |shown| shown.has("Stopped") && prompts(shown));
+    tty.keys("fg\r");
+    tty.wait_for("what was edited", |shown| shown.has("› edited"));
+    tty.keys("\x03\x04");
+    tty.wait_for("the shell", prompts);
 }
 
 #[test]

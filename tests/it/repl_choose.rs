@@ -3,10 +3,10 @@
 use serde_json::json;
 
 use crate::kit::Tack;
+use crate::repl_kit::{EMPTY, idle};
 use crate::server::*;
 use crate::tty::{Shown, Tty};
 
-const EMPTY: &str = "Ask, or / for commands";
 /// Runs until the test says so.
 const WAITS: &str = "until [ -e go ]; do sleep 0.05; done; echo done waiting";
 
@@ -14,10 +14,6 @@ fn start(tack: &Tack, args: &[&str]) -> Tty {
     let tty = Tty::start(&tack.command(args), 110, 32);
     tty.wait_for("the composer", |shown| shown.has(EMPTY));
     tty
-}
-
-fn idle(shown: &Shown) -> bool {
-    shown.has(EMPTY) && !shown.has("esc to stop")
 }
 
 /// A service of one's own with a model of a known family.

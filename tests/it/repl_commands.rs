@@ -9,12 +9,9 @@ use serde_json::json;
 
 use crate::cell::git;
 use crate::kit::Tack;
+use crate::repl_kit::shell;
 use crate::server::*;
 use crate::tty::{Shown, Tty};
-
-fn shell(id: &str, command: &str) -> Reply {
-    calls(id, "bash", &json!({ "command": command }))
-}
 
 /// A session by lines, at its prompt.
 fn plain(tack: &Tack, args: &[&str]) -> Tty {

@@ -1,26 +1,9 @@
 //! What an interactive session draws, tells the terminal and gets from the desktop, on a terminal.
 
-use serde_json::json;
-
 use crate::kit::{Tack, wait_for};
+use crate::repl_kit::{idle, shell, start};
 use crate::server::*;
-use crate::tty::{Shown, Tty};
-
-const EMPTY: &str = "Ask, or / for commands";
-
-fn shell(id: &str, command: &str) -> Reply {
-    calls(id, "bash", &json!({ "command": command }))
-}
-
-fn idle(shown: &Shown) -> bool {
-    shown.has(EMPTY) && !shown.has("esc to stop")
-}
-
-fn start(tack: &Tack) -> Tty {
-    let tty = Tty::start(&tack.command([""; 0]), 100, 30);
-    tty.wait_for("the composer", idle);
-    tty
-}
+use crate::tty::Tty;
 
 /// Whether the terminal was sent this.
 fn sent(tty: &Tty, what: &str) -> bool {
@@ -45,7 +28,7 @@ fn what_is_folded_is_unfolded_where_it_stands_and_folded_again() {
         says("Again."),
     ]);
     let tack = Tack::new(&server);
-    let mut tty = start(&tack);
+    let mut tty = start(&tack, &[]);
     tty.keys("count\r");
     let folded = tty.wait_for("the answer", |shown| shown.has("Counted.") && idle(shown));
     assert!(folded.has("└ +6 lines · ctrl+o") && !folded.has("105"), "{}", folded.rows.join("\n"));
@@ -74,7 +57,7 @@ fn the_terminal_is_told_of_turns_links_and_who_is_waited_for() {
     let waits = shell("w", "until [ -e go ]; do sleep 0.05; done");
     let server = Server::start(vec![waits, says_links, shell("a", "touch made")]);
     let tack = Tack::new(&server);
-    let mut tty = start(&tack);
+    let mut tty = start(&tack, &[]);
     tty.keys("go\r");
     wait_for("the title of a turn", || sent(&tty, "\x1b]0;⠸ tack · "));
     tack.file("go", "");
@@ -99,7 +82,7 @@ fn the_terminal_is_told_of_turns_links_and_who_is_waited_for() {
 fn without_colours_there_are_no_links_either() {
     let server = Server::start(vec![says("See https://a.example/x.")]);
     let tack = Tack::new(&server).env("NO_COLOR", "1");
-    let mut tty = start(&tack);
+    let mut tty = start(&tack, &[]);
     tty.keys("go\r");
     tty.wait_for("the answer", |shown| shown.has("https://a.example/x") && idle(shown));
     assert!(!sent(&tty, "\x1b]8;") && !sent(&tty, "\x1b]133;"));
@@ -113,7 +96,7 @@ fn what_the_desktop_has_copied_is_pasted_and_what_is_copied_reaches_it() {
     program(&tack, "wl-paste", image);
     let path = program(&tack, "wl-copy", "cat > copied");
     let tack = tack.env("PATH", &path).env("WAYLAND_DISPLAY", "wayland-0");
-    let mut tty = start(&tack);
+    let mut tty = start(&tack, &[]);
     tty.keys("\x16");
     tty.wait_for("the picture", |shown| shown.has("[image"));
     tty.keys("\x15\x03");
@@ -135,7 +118,7 @@ fn an_editor_gets_the_text_and_cannot_leave_the_terminal_broken() {
                   grep -q fail \"$2\" && exit 3\nprintf '%s and more' \"$(cat \"$2\")\" >\"$2\"";
     let path = program(&tack, "my-editor", script);
     let tack = tack.env("PATH", &path).env("VISUAL", "my-editor --wait");
-    let mut tty = start(&tack);
+    let mut tty = start(&tack, &[]);
     tty.keys("draft\x07");
     tty.wait_for("the text", |shown| shown.has("› draft and more") && !shown.alternate);
     assert!(tty.is_raw());
@@ -155,7 +138,7 @@ fn colours_follow_the_background() {
     const LIGHT: &str = "38;2;5;105;168";
     let server = Server::start(vec![says("one"), says("two")]);
     let tack = Tack::new(&server).env("COLORTERM", "truecolor");
-    let mut tty = start(&tack);
+    let mut tty = start(&tack, &[]);
     wait_for("the questions", || sent(&tty, "\x1b]11;?\x1b\\") && sent(&tty, "\x1b[?2031h"));
     assert!(sent(&tty, DARK) && !sent(&tty, LIGHT));
     tty.keys("\x1b]11;rgb:ffff/ffff/ffff\x1b\\");

@@ -3,23 +3,12 @@
 use serde_json::{Value, json};
 
 use crate::kit::Tack;
+use crate::repl_kit::{EMPTY, idle, start};
 use crate::server::*;
 use crate::tty::{Shown, Tty};
 
-/// What stands in an empty composer.
-const EMPTY: &str = "Ask, or / for commands";
 /// The row over it after a turn that failed.
 const OFFER: &str = "r retries · ↑ edits";
-
-fn start(tack: &Tack, args: &[&str]) -> Tty {
-    let tty = Tty::start(&tack.command(args), 100, 30);
-    tty.wait_for("the composer", |shown| shown.has(EMPTY));
-    tty
-}
-
-fn idle(shown: &Shown) -> bool {
-    shown.has(EMPTY) && !shown.has("esc to stop")
-}
 
 /// What the person said, in the requests for a reply.
 fn asked(server: &Server) -> Vec<(Value, Vec<String>)> {
@@ -178,4 +167,39 @@ fn by_lines_a_letter_alone_sends_it_again() {
     tty.keys("r\n");
     tty.wait_for("the answer", |shown| shown.has("there it is") && last(shown).as_deref() == Some(">"));
     assert_eq!(asked(&server)[2], asked(&server)[0]);
+}
+
+/// A letter that is a key by itself is the beginning of a text where one follows.
+#[test]
+fn a_message_that_begins_with_a_key_is_a_message() {
+    let server = Server::start(vec![error(400, "no"), says("removed")]);
+    let tack = Tack::new(&server);
+    let mut tty = start(&tack, &[]);
+    tty.keys("hi\r");
+    tty.wait_for("the offer", |shown| shown.has(OFFER));
+    tty.keys("r");
+    tty.keys("emove that file");
+    tty.wait_for("the text", |shown| shown.has("› remove that file"));
+    tty.keys("\r");
+    tty.wait_for("the answer", |shown| shown.has("removed") && idle(shown));
+    let asked = asked(&server);
+    assert_eq!(asked.len(), 2, "nothing was sent again");
+    assert!(asked[1].1.concat().ends_with("remove that file"), "{asked:?}");
+}
+
+#[test]
+fn a_new_key_of_the_provider_in_use_is_used_at_once() {
+    let server = Server::start(vec![error(401, "bad key"), says("let in")]);
+    let tack = Tack::new(&server).env("XDG_RUNTIME_DIR", "/nonexistent");
+    let mut tty = start(&tack, &[]);
+    tty.keys("hi\r");
+    tty.wait_for("the refusal", |shown| shown.has("mock") && shown.has(OFFER));
+    tty.keys("/login mock\r");
+    tty.wait_for("the question", |shown| shown.has("Key"));
+    tty.keys("sk-new-key-of-mock\r");
+    tty.wait_for("who speaks from here on", |shown| shown.has("from here on mock @ mock") && idle(shown));
+    tty.keys("again\r");
+    tty.wait_for("the answer", |shown| shown.has("let in") && idle(shown));
+    let sent = server.requests().pop().unwrap();
+    assert_eq!(sent.header("authorization"), Some("Bearer sk-new-key-of-mock"));
 }

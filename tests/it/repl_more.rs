@@ -1,26 +1,9 @@
 //! What a person stumbled over in the interactive session, as a person sees it.
 
-use serde_json::json;
-
 use crate::kit::Tack;
+use crate::repl_kit::{idle, shell, start};
 use crate::server::*;
-use crate::tty::{Shown, Tty};
-
-const EMPTY: &str = "Ask, or / for commands";
-
-fn shell(id: &str, command: &str) -> Reply {
-    calls(id, "bash", &json!({ "command": command }))
-}
-
-fn start(tack: &Tack, args: &[&str]) -> Tty {
-    let tty = Tty::start(&tack.command(args), 100, 30);
-    tty.wait_for("the composer", idle);
-    tty
-}
-
-fn idle(shown: &Shown) -> bool {
-    shown.has(EMPTY) && !shown.has("esc to stop")
-}
+use crate::tty::Tty;
 
 /// Names of the tools that a request offers.
 fn tools(request: &Request) -> Vec<String> {

@@ -3,16 +3,12 @@
 use std::time::{Duration, Instant};
 
 use regex::Regex;
-use serde_json::json;
 
 use crate::kit::Tack;
 use crate::local::llamacpp;
+use crate::repl_kit::shell;
 use crate::server::*;
 use crate::tty::{Shown, Tty};
-
-fn shell(id: &str, command: &str) -> Reply {
-    calls(id, "bash", &json!({ "command": command }))
-}
 
 fn start(tack: &Tack, args: &[&str]) -> Tty {
     let tty = Tty::start(&tack.command(args), 100, 40);

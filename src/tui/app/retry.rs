@@ -94,11 +94,15 @@ impl App {
     fn offered(&self, letter: char) -> bool {
         let offer = self.offer.filter(|offer| offer.shown && self.may_offer());
         match letter {
-            's' => self.live.as_ref().is_some_and(crate::tui::live::Live::waits_for_limit),
+            's' => self.waits_for_limit(),
             'r' => offer.is_some(),
             'c' => offer.is_some_and(|offer| offer.shorter == Shorter::Helps),
             _ => false,
         }
+    }
+
+    fn waits_for_limit(&self) -> bool {
+        self.live.as_ref().is_some_and(crate::tui::live::Live::waits_for_limit)
     }
 
     /// When the letter that was typed alone is no beginning of a text.
@@ -111,7 +115,10 @@ impl App {
         let Some((letter, _)) = self.letter.filter(|(_, due)| now >= *due) else { return Want::Nothing };
         self.letter = None;
         let alone = self.composer.editor_text() == letter.to_string();
-        if !alone || self.overlay.is_some() || self.pager.is_some() {
+        let hidden = self.overlay.is_some() || self.pager.is_some();
+        // What it was about may be over by now: then it is text.
+        let due = if letter == 's' { self.waits_for_limit() } else { !self.working() };
+        if !alone || hidden || !due {
             return Want::Nothing;
         }
         self.composer.set_text("");
